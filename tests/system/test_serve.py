@@ -57,7 +57,7 @@ def test_a_question_is_answered_with_plain_values(clinic):
     with clinic.client("ana") as ana:
         assert (ana.name, ana.role) == ("ana", "analyst")
         price = ana.query(COUNT)
-        assert (price.epsilon, ana.cost(COUNT)) == (1, 1)
+        assert (price.cost.epsilon, ana.cost(COUNT)) == (1, 1)
         assert "PROMISE" in ana.explain(COUNT)
         before = ana.budget
         answer = ana.sql(COUNT, epsilon=0.1, max_cost=Fraction(1, 10))

@@ -331,7 +331,8 @@ class StoredLedger(Ledger):
             raise Unusable(
                 "the ledger was found broken",
                 why="a ledger that did not verify is trusted again once it does",
-                fix="restore a backup if it is damaged, then verify the ledger",
+                fix="look whether it is: dpsql ledger verify. If so, restore a backup. It may have been a copy on this "
+                "machine: then this one verifies, and is used again",
             )
         if known is not None and self._missing(page, known):
             raise Unusable(

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -81,13 +81,14 @@ class Client(Closing):
 
         return told if told.head is None else replace(told, again=dpsql.Again(better))
 
-    def query(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> Price:
-        """What the answer would cost and how wide its margins would be: nothing is read, nothing is spent."""
-        return self._asked({"do": "cost", "sql": sql, **_options(**words)}, self._read(Price))
+    def query(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> ServedQuery:
+        """A question with its price and its margins: nothing is read, nothing is spent."""
+        price = self._asked({"do": "cost", "sql": sql, **_options(**words)}, self._read(Price))
+        return ServedQuery(client=self, sql=sql, words=words, price=price)
 
     def cost(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> Fraction:
         """What the answer would be charged."""
-        return self.query(sql, **words).epsilon
+        return self.query(sql, **words).price.epsilon
 
     def explain(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> str:
         """How the answer would be protected, in words."""
@@ -172,6 +173,45 @@ class Client(Closing):
             except BaseException:  # Ctrl-C among them
                 self.close()
                 raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServedQuery:
+    """A question and its price, as `dpsql.Query`: everything but `run` is free."""
+
+    client: Client
+    sql: str
+    words: dpsql.QueryWords
+    price: Price
+
+    @property
+    def cost(self) -> dpsql.Cost:
+        """What running it would be charged."""
+        return dpsql.Cost(epsilon=self.price.epsilon, delta=self.price.delta)
+
+    @property
+    def margins(self) -> Mapping[str, Fraction | None]:
+        """± of each noisy column, where it is known before running."""
+        return self.price.margins
+
+    def run(
+        self, *, epsilon: Number | None = None, within: Number | None = None, max_cost: Number | None = None
+    ) -> ServedAnswer:
+        """The answer, at this price or as precise as `within` where they are said."""
+        sql, words = self.sql, self.words.copy()
+        if within is not None:
+            sql, epsilon = dpsql.repriced(sql, within=within, epsilon=epsilon), None
+            words["epsilon"] = None
+        if epsilon is not None:
+            words["epsilon"] = epsilon
+        return self.client.sql(sql, max_cost=max_cost, **words)
+
+    def explain(self) -> str:
+        """How the answer would be protected, in words."""
+        return self.client.explain(self.sql, **self.words)
+
+    def __repr__(self) -> str:
+        return f"ServedQuery({self.sql!r}, cost={self.cost})"
 
 
 def _nothing(told: Message) -> None:

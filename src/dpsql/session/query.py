@@ -261,7 +261,9 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
 def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> None:
     """Raises where this has no plan, where it costs more than was allowed, and where it is more than is left."""
     inquiry = plan_of(sql, ask, place, today=today(), session=session)
-    Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session).require_allowed()
+    query = Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
+    if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
+        query.require_allowed()
     short = [account for account in place.accounts if not granted(inquiry, (account,))]
     if short:
         raise BudgetExhausted(

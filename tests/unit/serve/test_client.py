@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import dpsql
-from dpsql.errors import BadName, BadParameter, NoSource, NotPermitted
+from dpsql.errors import BadName, BadParameter, NoSource, NotPermitted, OverLimit
 from dpsql.serve.client import Client
 from dpsql.serve.wire import PROTOCOL, Lines
 from in_this_process import serving
@@ -248,8 +248,8 @@ def test_an_answer_is_read_by_column(clinic, ana):
     assert "4.50 of 5.00" in repr(ana.budget)
     assert (ana.budget.left, ana.budget.short) == (Fraction(9, 2), "")
     asked = "SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people"
-    assert ana.query(asked, epsilon=Fraction(1, 2)).epsilon == 0
-    assert ana.query(asked, epsilon=Fraction(1, 2), fresh=True).epsilon == Fraction(1, 2)
+    assert ana.query(asked, epsilon=Fraction(1, 2)).cost.epsilon == 0
+    assert ana.query(asked, epsilon=Fraction(1, 2), fresh=True).cost.epsilon == Fraction(1, 2)
     whole = clinic.budget.left
     clinic.grant("bob", budget=whole).sql("SELECT COUNT(*) FROM people", epsilon=whole - 1)
     assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
@@ -268,6 +268,20 @@ def test_a_better_answer_is_asked_for_over_the_socket(ana):
     for away in (copy.deepcopy(coarse), ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")):
         with pytest.raises(BadParameter, match="asked for again"):
             away.better(within=1)
+
+
+def test_a_question_is_priced_first_and_run_as_beside_the_data(clinic, ana):
+    sql = "SELECT COUNT(*) AS n FROM people"
+    here, there = clinic.analyst("ana").query(sql, epsilon=0.5), ana.query(sql, epsilon=0.5)
+    assert (there.cost, there.margins) == (here.cost, here.margins)
+    assert (str(there.cost), repr(there)) == ("0.50", f"ServedQuery('{sql}', cost=0.50)")
+    assert there.explain() == here.explain().text()
+    assert there.run(epsilon=0.25).epsilon == Fraction(1, 4)
+    answer = there.run()
+    assert there.run().rows == answer.rows
+    wanted = answer["n"][0].margin / 2
+    assert there.run(within=wanted)["n"][0].margin <= wanted
+    raised(OverLimit, lambda: ana.query(f"{sql} WHERE id > 3").run(max_cost=0.01))
 
 
 def test_another_thread_can_end_a_question_that_waits(door):

@@ -37,9 +37,6 @@ def free(asker: Asker, sql: str) -> Rows:
 
 def offered(asker: Asker, sql: str) -> Offer:
     """The price of a question: nothing is read, nothing is spent."""
-    if isinstance(asker, Client):
-        price = asker.query(sql)
-        return Offer(cost=price.epsilon, margins={name: _exact(margin) for name, margin in price.margins.items()})
     query = asker.query(sql)
     return Offer(cost=query.cost.epsilon, margins=query.margins)
 
@@ -52,7 +49,3 @@ def shown_margin(margin: Fraction | None) -> str:
         return f"± {int(margin):,}".replace(",", "\u2009")
     places = max(0, 1 - floor(log10(margin)))
     return f"± {ceil(margin * 10**places) / 10**places:,.{places}f}".replace(",", "\u2009")
-
-
-def _exact(margin: object) -> Fraction | None:
-    return Fraction(margin) if isinstance(margin, int | float | Fraction) else None
