@@ -142,8 +142,8 @@ def test_what_the_file_no_longer_grants_is_revoked_when_it_is_opened(policy):
         assert eve.sql(COUNT).rows
         policy.write_text(POLICY)
         dpsql.open(policy).close()
-        raised(NotPermitted, lambda: eve.sql(COUNT), match="eve has no grant")
-        raised(NotPermitted, lambda: server.analyst("lab"), match="revoked")
+        raised(NotPermitted, lambda: eve.sql(COUNT), match="revoked")
+        raised(NotPermitted, lambda: server.analyst("eve"), match="eve has no grant")
     policy.write_text(POLICY + LAB)
     with dpsql.open(policy) as owner:
         assert owner.analyst("lab").sql(COUNT).rows
