@@ -1,9 +1,10 @@
 """How much the tests notice: one small change at a time, in a copy of the project, and which test fails of it.
 
 `python tools/mutants.py --seed S --count N` draws N changes over the rooms that carry the promise. The same seed draws
-the same changes, and a larger N only adds some. First the tests of the room are run, which notice most within seconds.
-For what they miss all other tests run once, unchanged, to see which of them come by; then those alone, with the change.
-What was found is kept in .cache/, one line of JSON each: a run that was ended goes on where it was.
+the same changes, and a larger N only adds some. All tests run once, unchanged, to see which of them come by each place.
+Then those alone, with the change: first those of the same name, then of the room, then others; and at last all of the
+room, since what is computed once is used by others. What was found is kept in .cache/, one line of JSON each: a run
+that was ended goes on where it was.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final, TypeAlias
+from typing import Final
 
 from mutations import Mutant, drawn, marked
 
@@ -32,8 +33,8 @@ ROOMS: Final = ("sql", "plan", "ledger", "session", "serve", "mechanisms", "rand
 TESTS: Final = ("tests/architecture", "tests/unit", "tests/ux", "tests/system", "tests/statistical")
 NOT_COUNTED: Final = "tests/architecture/test_rooms.py::test_every_proof_is_pinned_to_the_code_it_proves"
 """Every change of a proven function changes its fingerprint: that says nothing about what tests notice."""
-LONGEST_RUN: Final = 5400
-"""In seconds. One test has the limit that pytest is configured with."""
+LONGEST_RUN, LONGEST_TEST = 5400, "150"
+"""In seconds. A test that takes longer without the change too is left out."""
 LIMITED: Final = ("sh", "-c", 'ulimit -v 12000000; exec "$@"', "sh")
 """In KiB: a change may also make a test take all the memory there is."""
 WORKERS: Final = 2
@@ -82,8 +83,8 @@ class Copy:
                 ignored.append(failed)  # it fails by itself
         return None
 
-    def reaching(self, mutants: Iterable[Mutant], tests: Sequence[str]) -> dict[Mutant, list[str]]:
-        """The files of tests that come by; all tests, for what is computed when a module is imported."""
+    def reaching(self, mutants: Iterable[Mutant], tests: Sequence[str]) -> dict[Mutant, list[list[str]]]:
+        """The files of tests that come by, in the order in which they are tried."""
         numbered = dict(enumerate(mutants))
         for file in {mutant.file for mutant in numbered.values()}:
             lines = {number: mutant.line for number, mutant in numbered.items() if mutant.file == file}
@@ -95,7 +96,7 @@ class Copy:
             self._write(file, (ROOT / file).read_text(encoding="utf-8"))
         told = [line.partition(" ") for line in log.read_text(encoding="utf-8").splitlines()]
         return {
-            mutant: _others(mutant, {test for each, _, test in told if int(each) == number}, tests)
+            mutant: _stages(mutant, {test for each, _, test in told if int(each) == number}, tests)
             for number, mutant in numbered.items()
         }
 
@@ -117,7 +118,12 @@ class Copy:
             run = subprocess.Popen(
                 [*LIMITED, sys.executable, "-m", "pytest", "--tb=no", "-rfE", "-p", "no:cacheprovider", *words],
                 cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": str(self._folder / "src"), "MUTANTS_FOLDER": str(self._folder)},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(self._folder / "src"),
+                    "MUTANTS_FOLDER": str(self._folder),
+                    "PYTEST_TIMEOUT": LONGEST_TEST,
+                },
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
@@ -134,64 +140,58 @@ class Copy:
             return run.returncode, output.read()
 
 
-def _others(mutant: Mutant, reaching: set[str], tests: Sequence[str]) -> list[str]:
-    """Of these tests, in their order, those that come by and are not of the room."""
+def _stages(mutant: Mutant, reaching: set[str], tests: Sequence[str]) -> list[list[str]]:
+    """The tests of the same name; those that come by, of the room and then others; at last all of the room. What is
+    computed when a module is imported, any test may use."""
     room = f"tests/unit/{mutant.room}/"
-    text = (ROOT / mutant.file).read_text(encoding="utf-8")
-    if "" in reaching or marked(text, {0: mutant.line}) == text:
-        return [*tests, f"--ignore={room}"]
-    return [test for folder in tests for test in sorted(reaching) if test.startswith(folder) and room not in test]
-
-
-def tests_of_room(mutant: Mutant) -> list[list[str]]:
-    """Those of the same name first."""
-    room = f"tests/unit/{mutant.room}"
     same = (ROOT / room).rglob(f"test_*{Path(mutant.file).stem}*.py")
     near = sorted(each.relative_to(ROOT).as_posix() for each in same)
-    return [near, [room, *(f"--ignore={each}" for each in near)]]
-
-
-Judge: TypeAlias = Callable[[Copy, Mutant], str | None]
+    ignored = [f"--ignore={each}" for each in near]
+    text = (ROOT / mutant.file).read_text(encoding="utf-8")
+    if "" in reaching or marked(text, {0: mutant.line}) == text:
+        return [near, [room, *ignored], [*tests, f"--ignore={room}"]]
+    others = [test for folder in tests for test in sorted(reaching) if test.startswith(folder) and test not in near]
+    of_room = [test for test in others if test.startswith(room)]
+    rest = [f"--ignore={each}" for each in of_room]
+    return [near, of_room, [test for test in others if test not in of_room], [room, *ignored, *rest]]
 
 
 class Results:
-    """What was found, also by runs before this one; by what was tried: tests of the room, or others."""
+    """What was found, also by runs before this one."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         file.parent.mkdir(exist_ok=True)
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        told = map(json.loads, lines)
-        self._known: dict[tuple[str, Mutant], str | None] = {
-            (each["tried"], Mutant(**each["mutant"])): each["caught_by"] for each in told
+        self.known: dict[Mutant, str | None] = {
+            Mutant(**each["mutant"]): each["caught_by"] for each in map(json.loads, lines)
         }
 
-    def has(self, tried: str, mutant: Mutant) -> bool:
-        return (tried, mutant) in self._known
+    def add(self, mutant: Mutant, caught_by: str | None) -> None:
+        self.known[mutant] = caught_by
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"mutant": asdict(mutant), "caught_by": caught_by}) + "\n")
+        print(f"{mutant}  {caught_by or 'SURVIVED'}", flush=True)
 
-    def judged(self, tried: str, mutants: Sequence[Mutant], copies: Sequence[Copy], judge: Judge) -> list[Mutant]:
-        """Print what each is caught by; those that survive."""
+
+def judge(mutants: Sequence[Mutant], tests: Sequence[str], results: Results) -> None:
+    """Try each change, in as many copies as there are workers."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copies = [Copy(Path(folder, str(number))) for number in range(WORKERS)]
+        stages = copies[0].reaching(mutants, tests)
         free: SimpleQueue[Copy] = SimpleQueue()
         for each in copies:
             free.put(each)
 
-        def one(mutant: Mutant) -> str | None:
-            if not self.has(tried, mutant):
-                copy = free.get()
-                try:
-                    by = self._known[tried, mutant] = judge(copy, mutant)
-                finally:
-                    free.put(copy)
-                with self._file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"tried": tried, "mutant": asdict(mutant), "caught_by": by}) + "\n")
-            return self._known[tried, mutant]
+        def one(mutant: Mutant) -> None:
+            copy = free.get()
+            try:
+                results.add(mutant, copy.caught_by(mutant, *stages[mutant]))
+            finally:
+                free.put(copy)
 
-        left = []
-        with ThreadPoolExecutor(len(copies)) as pool:
-            for mutant, by in zip(mutants, pool.map(one, mutants), strict=True):
-                print(f"{mutant}  {by or f'not by {tried}'}", flush=True)
-                left += [mutant] if by is None else []
-        return left
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(one, mutants))
 
 
 def main() -> None:
@@ -204,13 +204,10 @@ def main() -> None:
     sources = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
     chosen = drawn(sources, seed=options.seed, count=options.count)
     results = Results(ROOT / ".cache" / f"mutants-{options.seed}.jsonl")
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copies = [Copy(Path(folder, str(number))) for number in range(WORKERS)]
-        near = "tests of the room"
-        left = results.judged(near, chosen, copies, lambda copy, each: copy.caught_by(each, *tests_of_room(each)))
-        fresh = [mutant for mutant in left if not results.has("other tests", mutant)]
-        others: Mapping[Mutant, list[str]] = copies[0].reaching(fresh, options.tests) if fresh else {}
-        left = results.judged("other tests", left, copies, lambda copy, each: copy.caught_by(each, others[each]))
+    fresh = [mutant for mutant in chosen if mutant not in results.known]
+    if fresh:
+        judge(fresh, options.tests, results)
+    left = [mutant for mutant in chosen if results.known[mutant] is None]
     for mutant in left:
         print(f"SURVIVED  {mutant}")
     caught = len(chosen) - len(left)

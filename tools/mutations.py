@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -167,23 +167,26 @@ def drawn(sources: Mapping[str, str], *, seed: str, count: int) -> list[Mutant]:
 
 
 def marked(text: str, lines: Mapping[int, int]) -> str:
-    """The source with `reached.by(number)` at the beginning of the functions in which these lines, by number, stand."""
+    """The source with `reached.by(number)` before the statements, in functions, where these lines stand."""
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     found = text.splitlines(keepends=True)
+    statements = [place for function in functions for place in _statements(function, found)]
     marks: list[tuple[int, str]] = []
     for number, line in lines.items():
-        starts = [start for each in functions if (start := _start(each)) and start[0] <= line <= (each.end_lineno or 0)]
-        if starts:
-            first, indent = max(starts)
+        around = [(first, indent) for first, last, indent in statements if first <= line <= last]
+        if around:
+            first, indent = max(around)
             marks.append((first, f"{' ' * indent}__import__('reached').by({number})\n"))
     for first, mark in sorted(marks, reverse=True):
         found.insert(first - 1, mark)
     return "".join(found)
 
 
-def _start(function: ast.FunctionDef) -> tuple[int, int] | None:
-    """Line and column of what is done first; None: on the line of the function itself."""
-    words = ast.get_docstring(function, clean=False) is not None and len(function.body) > 1
-    first = function.body[1 if words else 0]
-    line = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))])
-    return (line, first.col_offset) if line > function.lineno else None
+def _statements(function: ast.FunctionDef, lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """First and last line, and column, of what is done in it, where something can be written before that."""
+    for node in (each for each in ast.walk(function) if isinstance(each, ast.stmt) and each is not function):
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+        text = lines[first - 1]
+        is_words = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not is_words and not text[: node.col_offset].strip() and not text.lstrip().startswith("elif"):
+            yield first, node.end_lineno or first, node.col_offset

@@ -108,10 +108,37 @@ def test_a_test_that_fails_by_itself_catches_nothing(tmp_path, monkeypatch):
     assert copy.caught_by(changed, ["t"]) is None
 
 
-def test_marks_stand_where_a_function_begins():
+def test_marks_stand_before_the_statement():
     inner = "    @d\n    def g():\n        return y + 1\n    return g\n"
     text = f"y = 3\n\n\ndef f(x):\n    'Doc.'\n{inner}\n\ndef h(): return 1\n"
-    found = tool.marked(text, {0: 1, 1: 8, 2: 9, 3: 12})
+    found = tool.marked(text, {0: 1, 1: 8, 2: 9, 3: 12, 4: 7})
     expected = text.replace("        return y", "        __import__('reached').by(1)\n        return y")
-    assert found == expected.replace("    @d", "    __import__('reached').by(2)\n    @d")
+    expected = expected.replace("    return g", "    __import__('reached').by(2)\n    return g")
+    assert found == expected.replace("    @d", "    __import__('reached').by(4)\n    @d")
     compile(found, "f.py", "exec")
+
+
+def test_a_condition_after_elif_is_marked_before_the_if():
+    text = "def f(x):\n    if x:\n        x = 1\n    elif x + 1:\n        x = 2\n    return x\n"
+    found = tool.marked(text, {1: 4, 2: 5})
+    expected = text.replace("    if x:", "    __import__('reached').by(1)\n    if x:")
+    assert found == expected.replace("        x = 2", "        __import__('reached').by(2)\n        x = 2")
+    compile(found, "f.py", "exec")
+
+
+def test_tests_that_come_by_are_tried_before_the_rest_of_the_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "ROOT", tmp_path)
+    source = tmp_path / "src/dpsql/plan/price.py"
+    room = tmp_path / "tests/unit/plan"
+    for folder in (source.parent, room):
+        folder.mkdir(parents=True)
+    source.write_text("def f(x):\n    return x + 1\n")
+    (room / "test_price.py").write_text("")
+    changed = next(tool.mutants(source.read_text(), file="src/dpsql/plan/price.py", defaults={}))
+    near, other = "tests/unit/plan/test_price.py", "tests/unit/plan/test_seal.py"
+    assert runs._stages(changed, {near, other, "tests/ux/test_1.py"}, ["tests/unit", "tests/ux"]) == [
+        [near], [other], ["tests/ux/test_1.py"], ["tests/unit/plan/", f"--ignore={near}", f"--ignore={other}"],
+    ]  # fmt: skip
+    assert runs._stages(changed, {""}, ["tests"]) == [
+        [near], ["tests/unit/plan/", f"--ignore={near}"], ["tests", "--ignore=tests/unit/plan/"],
+    ]  # fmt: skip
