@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.belief import belief
-    from dpsql.session.budget import Budget, Cost, budget_bar
+    from dpsql.session.budget import Budget, budget_bar
+    from dpsql.session.digits import Cost
     from dpsql.session.exposure import exposed_files
     from dpsql.session.formats import Told, all_doubtful, answer_page, formats, formatted, summary
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
@@ -125,7 +126,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "Budget": "session.budget",
     "Client": "serve.client",
     "ColumnType": "session.tables",
-    "Cost": "session.budget",
+    "Cost": "session.digits",
     "DpSum": "mechanisms.dp_sum",
     "Estimate": "session.noisy",
     "Keeper": "session.keeper",

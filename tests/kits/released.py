@@ -8,7 +8,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Cost
+from dpsql.session.digits import Cost
 from dpsql.session.noisy import Noisy, OwnInterval
 from dpsql.session.plausible import Fixed
 from dpsql.session.release import released

@@ -86,3 +86,9 @@ def test_a_question_loads_only_what_it_needs():
         [sys.executable, "-c", COMMAND, *NEEDLESS.split()], check=True, capture_output=True, text=True, encoding="utf-8"
     )
     assert ran.stderr.splitlines()[-1] == ""
+
+
+def test_a_client_loads_no_way_to_ledger_or_data():
+    code = "import sys, dpsql.serve.client; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, encoding="utf-8")
+    assert [name for name in done.stdout.split() if name.startswith(("dpsql.ledger", "dpsql.engines", "duckdb"))] == []

@@ -1,6 +1,6 @@
 """A chart as SVG or PNG, drawn by matplotlib: a figure of its own, no window, nothing of pyplot.
 
-Numbers stand at their share of the axis (`scale.py`), the same as in a terminal, so none is too large to draw. Text
+Numbers stand at their share of the axis (`figure.scale_of`), as in a terminal, so none is too large to draw. Text
 is text: no formulas, no letters that XML lacks, and nothing longer than its place.
 """
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import dpsql
 from dpsql import BadParameter
-from dpsql.cli.asking import text_of
 from dpsql.cli.manner import MEANINGS, add_manner, manner_of, output_of
 from dpsql.cli.registry import COMMANDS, Commands, Parser, read_by
 from dpsql.errors import NotUnderstood
@@ -178,6 +177,8 @@ def connected(chosen: argparse.Namespace) -> Analyst | Client:
 
 
 def _text(kind: str, value: str) -> str:
+    from dpsql.cli.asking import text_of
+
     return value if kind == "-c" else text_of(value, why="its statements were to be asked")
 
 

@@ -71,8 +71,7 @@ def custom_query(
 ) -> CustomQuery:
     """A query dpsql has no theorem for (a diameter, a model, a graph statistic), with its author's sensitivity.
 
-    Theorem   none of ours: the promise rests on the stated number. `brute_force.require_declared_sensitivity` can
-              refute it on small databases.
+    Theorem   none of ours: the promise rests on the stated number.
     Requires  a stated sensitivity; without one the query is refused with `NoTheorem`.
     Rounds    nothing.
     """

@@ -30,9 +30,9 @@ from dpsql.points import Point, reached
 from dpsql.randomness import Source
 from dpsql.session.accuracy import chosen_plan, good_enough, require_a_person
 from dpsql.session.answer_value import Answer, labelled, require_apart
-from dpsql.session.budget import Cost
 from dpsql.session.charging import charge, question_of, recall
 from dpsql.session.declared import Declared, ownership_of
+from dpsql.session.digits import Cost
 from dpsql.session.granting import under
 from dpsql.session.inquiry import Inquiry, Part, require_few_keys_each
 from dpsql.session.noisy import Noisy

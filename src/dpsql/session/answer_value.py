@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
-from dpsql.session.budget import Budget, Cost
+from dpsql.session.budget import Budget
+from dpsql.session.digits import Cost
 from dpsql.session.formats import answer_page, footer, printable_lines
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed

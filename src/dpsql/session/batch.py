@@ -22,10 +22,9 @@ from dpsql.points import Point, reached
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Cost
 from dpsql.session.charging import charge_of
 from dpsql.session.declared import ownership_of
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import Cost, shown_amount
 from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key
 from dpsql.session.query import Query
 from dpsql.session.refusing import refusals_written

@@ -1,4 +1,4 @@
-"""What an answer was charged; what an account has left, and how far that goes."""
+"""What an account has left, and how far that goes."""
 
 from __future__ import annotations
 
@@ -6,29 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsql.accounting.account import Account, more_like, remaining
 from dpsql.accounting.triple import triple
-from dpsql.ledger.book import Ledger
 from dpsql.privacy.events import Pure
-from dpsql.session.digits import shown_amount
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Cost:
-    """What an answer was charged, in ε of the account and in δ. Both are exact, and 0 where it was paid for before."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-
-    def __repr__(self) -> str:
-        return f"Cost(epsilon={shown_amount(self.epsilon)}, delta={shown_amount(self.delta)})"
-
-    def __str__(self) -> str:
-        """At least two places, as prices have."""
-        whole, _, places = shown_amount(self.epsilon).partition(".")
-        return f"{whole}.{places:0<2}"
+if TYPE_CHECKING:
+    from dpsql.ledger.book import Ledger
 
 
 _LAST: Final = 10

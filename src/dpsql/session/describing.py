@@ -12,8 +12,7 @@ from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, Together, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Cost
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import Cost, shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell
 from dpsql.session.shortfall import otherwise_than_told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
@@ -81,3 +82,19 @@ def shown_amount(amount: Fraction) -> str:
         quotient = Decimal(amount.numerator) / Decimal(amount.denominator)
         places = Decimal(1).scaleb(min(-12, quotient.adjusted() - 6) if quotient else -12)
         return f"{quotient.quantize(places, rounding=ROUND_CEILING).normalize():f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cost:
+    """What an answer was charged, in ε of the account and in δ. Both are exact, and 0 where it was paid for before."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Cost(epsilon={shown_amount(self.epsilon)}, delta={shown_amount(self.delta)})"
+
+    def __str__(self) -> str:
+        """At least two places, as prices have."""
+        whole, _, places = shown_amount(self.epsilon).partition(".")
+        return f"{whole}.{places:0<2}"

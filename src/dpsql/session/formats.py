@@ -19,8 +19,8 @@ from typing import Any, Final, Protocol
 from dpsql.charts.letters import without_symbols
 from dpsql.errors import BadParameter
 from dpsql.safe_text import html_text, printable
-from dpsql.session.budget import Cost, budget_bar, shown_left
-from dpsql.session.digits import shown_number, shown_percent
+from dpsql.session.budget import budget_bar, shown_left
+from dpsql.session.digits import Cost, shown_number, shown_percent
 from dpsql.session.noisy import Estimate, Noisy
 from dpsql.session.render import (
     DOUBTFUL,

@@ -21,8 +21,8 @@ from dpsql.ledger.book import Ledger
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer, labelled
-from dpsql.session.budget import Cost
 from dpsql.session.declared import ownership_of
+from dpsql.session.digits import Cost
 from dpsql.session.granting import keep_grant
 from dpsql.session.permits import readable_tables, today
 from dpsql.session.release import Cell

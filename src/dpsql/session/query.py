@@ -21,8 +21,8 @@ from dpsql.points import Point, reached
 from dpsql.require import Number
 from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Budget, Cost
-from dpsql.session.digits import shown_amount, shown_up
+from dpsql.session.budget import Budget
+from dpsql.session.digits import Cost, shown_amount, shown_up
 from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, today, weight

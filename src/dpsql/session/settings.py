@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from dpsql.catalog.model import Defaults, Grant, Mode, Noise
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Budget, Cost
-from dpsql.session.digits import shown_amount
+from dpsql.session.budget import Budget
+from dpsql.session.digits import Cost, shown_amount
 from dpsql.session.permits import over_the_limit
 from dpsql.session.release import Cell
 from dpsql.session.terms import UNSET, Session

@@ -21,9 +21,8 @@ from dpsql.plan.price import Plan
 from dpsql.plan.recall import Finer, Measured, Way
 from dpsql.plan.seal import Sealed
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Cost
 from dpsql.session.charging import question_of
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import Cost, shown_amount
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell, exact_cells, exact_statement, release_identity, released
 from dpsql.session.released_rows import AveragedPart, ReleasedSlot, ReleasedTable

@@ -141,7 +141,7 @@ class PersonWindows:
         if not self.source.owner:
             raise of_nobody(self.source, self.notes, at)
         origins = {self.notes.columns[part.id].origin for part in call.partition_by if isinstance(part, ColumnRef)}
-        if not holds_person(origins, self.source, self.notes):
+        if not holds_whole_person(origins, self.source, self.notes):
             raise of_several_people(self.source, self.notes, at)
         self._note_uses(call, at)
         owner = tuple(ref(self.notes.columns[number]) for number in self.source.owner)
@@ -271,7 +271,7 @@ def _as_whole(scalar: Scalar) -> Scalar:
             return scalar
 
 
-def holds_person(origins: set[tuple[str, str] | None], source: Source, notes: Notes) -> bool:
+def holds_whole_person(origins: set[tuple[str, str] | None], source: Source, notes: Notes) -> bool:
     """True where the whole person of some table is among these declared columns."""
     tables = (notes.catalog.policy.tables[name] for name in source.tables)
     return any(
@@ -324,7 +324,7 @@ def _names(source: Source, notes: Notes) -> str:
     several = len(source.scope.tables) > 1
     for table in source.scope.tables:
         held = [column for column in table.columns if notes.is_person(notes.columns[column.id])]
-        if holds_person({column.origin for column in held}, source, notes):
+        if holds_whole_person({column.origin for column in held}, source, notes):
             names = [spelled(column.name) for column in held]
             return ", ".join(f"{table.alias}.{name}" if several else name for name in names)
     return ""

@@ -10,7 +10,7 @@ from dpsql.sql.expressions import aggregates, alias_of, aliased, expanded, meant
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import outputs_of
 from dpsql.sql.people import grouped_by_person
-from dpsql.sql.person_windows import PersonWindows, has_windows, holds_person, qualified
+from dpsql.sql.person_windows import PersonWindows, has_windows, holds_whole_person, qualified
 from dpsql.sql.relations import Column, Filter, Project, Relation, refs
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source
@@ -187,4 +187,4 @@ def _holds_person(by: tuple[Expression, ...], source: Source, notes: Notes) -> b
     """True where the whole person of some table is among the columns grouped by."""
     stars = [column for each in by if isinstance(each, Star) for column in source.scope.star(each)]
     plain = [source.scope.column(each) for each in by if isinstance(each, Name)]
-    return holds_person({column.origin for column in (*stars, *plain)}, source, notes)
+    return holds_whole_person({column.origin for column in (*stars, *plain)}, source, notes)

@@ -82,7 +82,7 @@ def test_repeats_are_free_and_identical(pages):
     assert re.search(r"different answers +1\n", told)
     assert re.search(r"paid for them +0\.00$", told, re.MULTILINE)
     assert f"{right_guesses(epsilon=attack.EPSILON, repeats=REPEATS):.0%} of the time" in told
-    assert attack.REPEATS == 100  # of which the figures are: test_score.py
+    assert attack.REPEATS == 100
 
 
 def test_other_words_are_stopped_by_the_ledger(pages):

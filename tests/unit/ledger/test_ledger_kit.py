@@ -209,7 +209,6 @@ newest_first = wraps(MemoryPage, "payments_of", lambda found: lambda self, quest
 def subclasses_priced_as_parents(monkeypatch):
     lenient = Codec({**NAMES, "disguised": _Disguised}, unreadable=encoding.unreadable)
     monkeypatch.setattr(encoding, "CODEC", lenient)
-    monkeypatch.setattr(encoding, "CODEC", lenient)
 
 
 def anybody(monkeypatch):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName
+from dpsql.errors import BadName, NotSupported
 from dpsql.sql.intervals import Interval
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef
@@ -55,3 +55,11 @@ def test_what_is_no_name_is_refused(branches):
 def test_public_rows_at_the_top_keep_their_names():
     query = resolved("SELECT code AS Code, label FROM codes UNION ALL SELECT 1, NULL FROM codes ORDER BY 1 LIMIT 2")
     assert [output.name for output in query.finish.outputs] == ["Code", "label"]
+
+
+def test_sixteen_tables_are_read_and_no_more():
+    def counted(tables: int) -> str:
+        return f"SELECT COUNT(*) FROM ({' UNION ALL '.join(['SELECT cost FROM visits'] * tables)}) t"
+
+    assert resolved(counted(16)).aggregates
+    raised(NotSupported, lambda: resolved(counted(17)), match="16")
