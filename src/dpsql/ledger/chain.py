@@ -51,22 +51,18 @@ def linked(
     previous: bytes,
 ) -> bytes:
     """The hash of an entry: of all its columns, and of the hash before it."""
-    word = kind.encode()
-    who = None if analyst is None else analyst.encode("utf-8", "surrogatepass")
-    belongs = b"-" if receipt is None else b"%d" % receipt
-    # lengths, and another sign where there is nothing, so that no two entries read the same
+    word, who = kind.encode(), b"" if analyst is None else analyst.encode("utf-8", "surrogatepass")
+    asked, equal_ones = question or b"", same or b""
+    missing = (analyst is None) + 2 * (question is None) + 4 * (same is None) + 8 * (receipt is None)
+    # which columns are NULL, and lengths, so that no two entries read the same
     return _mac(
         key,
-        b"entry:%d:%d:%d:%b%b:%b%b%b%d:%b%b"
+        b"entry:%d:%d:%d:%d:%d:%b%d:%b%d:%b%d:%b%d:%b%b"
         % (
-            *(number, time, len(word), word, belongs, _measured(who), _measured(question), _measured(same)),
-            *(len(payload), payload, previous),
+            *(number, time, missing, receipt or 0, len(word), word, len(who), who),
+            *(len(asked), asked, len(equal_ones), equal_ones, len(payload), payload, previous),
         ),
     )
-
-
-def _measured(part: bytes | None) -> bytes:
-    return b"-" if part is None else b"%d:%b" % (len(part), part)
 
 
 def sealed(key: bytes, *, number: int, last: bytes, snapshot: bytes) -> bytes:

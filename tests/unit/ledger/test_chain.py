@@ -64,7 +64,7 @@ def test_nothing_is_another_part_than_one_that_is_empty_or_0():
 
 def test_what_the_key_seals():
     found = chain.linked(KEY, 12, 34, "charge", "ana", b"q" * 32, b"s" * 32, None, b"abc", b"p" * 32)
-    message = b"entry:12:34:6:charge-:3:ana32:" + b"q" * 32 + b"32:" + b"s" * 32 + b"3:abc" + b"p" * 32
+    message = b"entry:12:34:8:0:6:charge3:ana32:" + b"q" * 32 + b"32:" + b"s" * 32 + b"3:abc" + b"p" * 32
     assert found == hmac.new(KEY, message, hashlib.sha256).digest()
     right = {"number": 12, "last": bytes(32), "snapshot": b"{}"}
     changes = [{}, {"last": b"\x01" * 32}, {"snapshot": b"[]"}, {"number": 2}]
