@@ -158,6 +158,12 @@ class StandingLaws(LedgerCase):
         ledger.adopt_grants([])
         ledger.adopt_grants(written)
         assert [user.name for user in ledger.users()] == ["ana"]
+        ledger.issue(User(name="eve", role=Role.ANALYST), b"f" * 32)
+        ledger.close_promise("other people")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger.adopt_grants([])  # a new promise and another file at once
+        ledger.adopt_grants(written)
+        assert [user.name for user in ledger.users()] == ["ana"]
         ledger.verify()
 
     def test_a_token_names_a_grant_where_an_analyst_pays_from_another(self, tmp_path: Path) -> None:

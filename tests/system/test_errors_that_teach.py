@@ -71,3 +71,26 @@ def test_names_and_limits_in_the_advice_can_be_written_as_they_stand():
     assert rows.fix.endswith('SIMULATE SELECT * FROM "my people" LIMIT 5')
     assert rows.try_sql == 'SELECT COUNT(*) FROM "my people"'
     assert refusal("SELECT COUNT(*) FROM mypeople", ana).fix == 'use one of: "my people"'
+    owner.register("order", pd.DataFrame({"who": range(9)}), person="who", unique=True)
+    ana = owner.grant("ana", budget=5)
+    assert refusal("SELECT COUNT(*) FROM ordr", ana).try_sql == 'SELECT COUNT(*) FROM "order"'
+
+
+@pytest.mark.parametrize("asked", ["EXPLAIN PRIVACY", "DRY RUN", "SIMULATE"])
+def test_what_is_free_is_proposed_when_nothing_is_left(asked):
+    ana = owner_of(9, "t", epsilon=5, cost_per_query=0.1).grant("ana", budget=0.1)
+    ana.sql("SELECT COUNT(*) FROM t")
+    proposed = refusal(f"{asked} SELECT MAX(age) FROM t", ana).try_sql
+    assert proposed is not None
+    assert ana.sql(proposed).cost.epsilon == 0
+    assert refusal("SELECT MAX(age) FROM t", ana).try_sql is None
+
+
+def test_a_proposal_is_within_every_limit():
+    owner = owner_of(9, "t", epsilon=5, cost_per_query=0.1)
+    capped = owner.grant("ana", budget=1, max_per_query=0.02)
+    assert refusal("SELECT MAX(age) FROM t", capped).try_sql.endswith(" FROM t COST 0.02")
+    free = owner.grant("bob", budget=1)
+    error = raised(dpsql.DpsqlError, lambda: free.sql("SELECT MAX(age) FROM t", max_cost=0.01))
+    assert error.try_sql.endswith(" FROM t COST 0.01")
+    free.sql(error.try_sql, max_cost=0.01)

@@ -36,11 +36,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def spelled(name: str) -> str:
-    """A folded name as people write it: in quotes where it has to be."""
-    return name if PLAIN_NAME.fullmatch(name) else quoted(name)
-
-
 def literal(text: str) -> str:
     """A text as SQL writes it: only the quote is special, and it is doubled."""
     return "'" + text.replace("'", "''") + "'"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import dpsql
@@ -21,6 +23,8 @@ Now you: dpsql demo -c "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
 Next:    dpsql demo --attack, an attack on one of the patients"""
 
 
+_PATIENCE: Final = 0.5
+"""Seconds in which questions have to come from a pipe."""
 _OF_QUESTIONS: Final = {
     **dict.fromkeys(("epsilon", "within", "confidence", "max_cost", "intervals", "output", "plot")),
     **dict.fromkeys(("dry_run", "strict_accuracy", "quiet"), False),
@@ -66,9 +70,12 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _piped() -> tuple[tuple[str, str], ...] | None:
-    """The questions on standard input; None where it is empty."""
+    """The questions on standard input; None where nothing comes: whoever starts programs may leave a pipe open."""
     from dpsql.cli.asking import STDIN, text_of
 
+    with suppress(OSError, ValueError):  # a stream without a file is read at once
+        if not select.select([sys.stdin.fileno()], [], [], _PATIENCE)[0]:
+            return None
     text = text_of(STDIN, why="its statements were to be asked")
     return (("-c", text),) if text.strip() else None
 

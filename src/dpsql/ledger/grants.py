@@ -68,6 +68,7 @@ def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
     revoked; the names of those. Where the owner has revoked a grant under this promise, or said another one in place of
     the file's, that word holds."""
     named = {each.analyst: each for each in written}
+    kept = frozenset(named)
     for each in named.values():
         require_new_name(each.analyst)
         _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
@@ -82,7 +83,13 @@ def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
         revoke(page, holder, by_file=True)
     for each in named.values():
         grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
-    return ended
+    return ended + [name for name in _of_older_files(page) if name not in words and name not in kept]
+
+
+def _of_older_files(page: Page) -> Iterable[str]:
+    """Whose grant a file made, under whichever promise."""
+    words = (page.fact(number) for number in page.latest_under(about_grant("")).values())
+    return [fact.analyst for fact in words if isinstance(fact, Granted) and fact.by is GrantedBy.FILE]
 
 
 def is_beside_the_file(word: Granted | Revoked) -> bool:

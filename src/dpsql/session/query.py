@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dpsql.accounting.account import Account, remaining
+from dpsql.accounting.account import Account
 from dpsql.catalog.model import Mode
-from dpsql.errors import BadName, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+from dpsql.errors import BadName, BudgetExhausted, DpsqlError, NotPermitted, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
 from dpsql.plan.expected import expected
 from dpsql.plan.price import Plan
@@ -154,12 +154,16 @@ class Query:
             f"the query was stopped by max_cost {shown_amount(limit)}: it would cost {self.cost}. Nothing was spent",
             why="you limit what one answer may cost",
             fix=f"allow more, with max_cost {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
-            try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if self._fits(limit) else None,
+            try_sql=self._at(limit),
         ).within(self.sql)
 
-    def _fits(self, price: Fraction) -> bool:
-        """Whether the text can say this price, and there is so much left."""
-        return self.ask.epsilon is None and 0 < price <= remaining(self.place.accounts)
+    def _at(self, price: Fraction) -> str | None:
+        """The statement at this price, where its text can say that, and it can be paid."""
+        text = (
+            at_price(self.sql, price, priced_at=self.wanted.priced_at) if price and self.ask.epsilon is None else None
+        )
+        payable = partial(_require_payable, ask=self.ask, place=self.place, session=self.session)
+        return None if text is None else _sure(text, payable, price=Fraction(0))
 
     def _require_weight_within(self, limit: Fraction) -> None:
         """Raises where its noise takes more of the budget than its price, and than the limit."""
@@ -253,7 +257,8 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
             payable = partial(_require_payable, ask=ask, place=place, session=session)
-            price = affordable(place.catalog.policy.defaults.cost_per_query, place.accounts)
+            caps = (ask.max_cost, session.max_cost, place.grant.max_per_query)
+            price = affordable(place.catalog.policy.defaults.cost_per_query, place.accounts, caps)
             raise with_sure_proposal(error, sql, payable, price=price) from None
         return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
 
@@ -262,6 +267,9 @@ def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> N
     """Raises where this has no plan, where it costs more than was allowed, and where it is more than is left."""
     inquiry = plan_of(sql, ask, place, today=today(), session=session)
     query = Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
+    if not query.is_charged:
+        return
+    permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
     if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
         query.require_allowed()
     short = [account for account in place.accounts if not granted(inquiry, (account,))]
@@ -299,7 +307,7 @@ def _sure(sql: str, plan: Callable[[str], object], *, price: Fraction) -> str | 
     """This text, or the same at that price where only its own is too high; None where neither has a plan."""
     try:
         plan(sql)
-    except (BudgetExhausted, OverLimit):
+    except (BudgetExhausted, OverLimit, NotPermitted):
         cheaper = repriced(sql, epsilon=price) if price else None
         return None if cheaper in (None, sql) else _sure(cheaper, plan, price=Fraction(0))
     except DpsqlError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -136,11 +136,12 @@ def _is_finer(part: Part) -> bool:
     return plan.charged is not None and plan.finer is not None and plan.finer.way is not Way.AVERAGED
 
 
-def affordable(usual: Fraction | None, accounts: Sequence[Account]) -> Fraction:
-    """The usual price, or what is left of it; 0 where that would buy noise alone."""
-    left = remaining(accounts)
-    price = left if usual is None else min(usual, left)
-    return rounded_down(price) if usual is None or price >= usual * _LEAST else Fraction(0)
+def affordable(usual: Fraction | None, accounts: Sequence[Account], caps: Iterable[Fraction | None]) -> Fraction:
+    """The usual price, or what is left and allowed of it; 0 where there is none, or it would buy noise alone."""
+    if usual is None:
+        return Fraction(0)
+    price = min(usual, remaining(accounts), *(cap for cap in caps if cap is not None))
+    return rounded_down(price) if price >= usual * _LEAST else Fraction(0)
 
 
 def otherwise_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
@@ -19,6 +18,7 @@ from dpsql.sql.instead import one_persons_value, per_person, public_groups, stat
 from dpsql.sql.joins import tie_of
 from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import Aggregate, require_no_group_bounds
+from dpsql.sql.parsing.cursor import spelled
 from dpsql.sql.relations import Column, Filter, Relation
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts

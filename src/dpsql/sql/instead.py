@@ -15,13 +15,13 @@ from typing import Final
 
 from dpsql.catalog.model import ColumnPolicy, PublicKeys
 from dpsql.catalog.names import folded
-from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import OnePersonsValue
 from dpsql.sql.clauses import call_text, clauses_of, with_item
 from dpsql.sql.injective import keys_of_people
 from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import Aggregate, GroupKey
+from dpsql.sql.parsing.cursor import spelled
 from dpsql.sql.relations import Column, ref
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Scalar

@@ -15,7 +15,6 @@ from functools import reduce
 from typing import Final
 
 from dpsql.catalog.model import Keys
-from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported, TwoPeople
 from dpsql.sql import functions, inner
@@ -23,6 +22,7 @@ from dpsql.sql.expressions import applied, condition, has_window, inside, row_ex
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import chosen, frame_text, require_no_group_bounds
+from dpsql.sql.parsing.cursor import spelled
 from dpsql.sql.people import cap_of, grain_of, sum_of
 from dpsql.sql.relations import Column, Project, Relation, Window, ref, refs
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, rebuilt

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.names import did_you_mean, nearest
-from dpsql.catalog.spelling import spelled
 from dpsql.errors import BadName
+from dpsql.sql.parsing.cursor import spelled
 from dpsql.sql.relations import Column
 from dpsql.sql.syntax import At, Identifier, Name, Star
 

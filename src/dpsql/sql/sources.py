@@ -251,7 +251,7 @@ def _readable(item: TableName, known: Known, notes: Notes) -> TablePolicy:
     name = item.name[-1].name
     if len(item.name) == 2 and item.name[0].name == RESERVED_SCHEMA:
         raise BadName(
-            f"{written} stands beside other tables",
+            f"{written} is asked with something else",
             why="tables of dp are answered for nothing, from the policy and the ledger",
             fix=f"ask it alone: SELECT * FROM {written}",
             at=item.at,

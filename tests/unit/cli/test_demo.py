@@ -1,6 +1,7 @@
 """`dpsql demo`: told to the end where nobody can press a key, page by page where somebody can."""
 
 import io
+import os
 import sys
 
 import pytest
@@ -80,6 +81,14 @@ def test_a_question_is_asked_of_the_demo(command):
 def test_questions_on_standard_input_are_asked(command, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT COUNT(*) AS n FROM wards;\nSELECT 1 + 1 AS two FROM wards"))
     assert command(["demo", "--format", "csv"]).out.split()[:2] == ["n", "5"]
+
+
+@pytest.mark.usefixtures("pages")
+def test_a_pipe_in_which_nothing_comes_is_not_waited_for(command, monkeypatch):
+    reading, writing = os.pipe()
+    with open(reading, encoding="utf-8") as silent, open(writing, "w"):
+        monkeypatch.setattr(sys, "stdin", silent)
+        assert "Now you: dpsql demo -c" in command(["demo"]).out
 
 
 @pytest.mark.usefixtures("pages")

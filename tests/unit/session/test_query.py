@@ -60,10 +60,10 @@ def test_an_error_at_run_time_points_into_the_text(analyst, owner):
     [
         ("SELECT MAX(age) FROM people COST 5", {}, 0, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.5"),
         ("SELECT MAX(age) FROM people COST 5", {}, 1.7, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.3"),
-        ("SELECT MAX(age) FROM people", {"max_cost": 0.1}, 0, None),
+        ("SELECT MAX(age) FROM people", {"max_cost": 0.1}, 0, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.1"),
         ("SELECT MAX(age) FROM people", {}, 2, None),
         ("SELECT COUNT(*) FROM people", {"max_cost": 0.1}, 0, "COUNT(*) FROM people COST 0.1"),
-        ("SELECT COUNT(*) FROM people", {"max_cost": 0.4}, 1.7, None),
+        ("SELECT COUNT(*) FROM people", {"max_cost": 0.4, "noise": "gaussian"}, 1.7, None),
         ("SELECT COUNT(*) FROM people", {"max_cost": 0.1, "epsilon": 0.5}, 0, None),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
+from dpsql.catalog.spelling import PLAIN_NAME, quoted
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.refusals import SIGNS, WORDS, misread, unsupported
 from dpsql.sql.parsing.text import END, MAX_NESTING, NUMBER, QUOTED, STRING, Lexed, too_deep
@@ -27,6 +28,13 @@ RESERVED: Final = frozenset(
     }
 )  # fmt: skip
 """They name nothing unless they are quoted: DuckDB's reserved keywords and those of types and functions."""
+
+
+def spelled(name: str) -> str:
+    """A folded name as people write it: in quotes where it has to be."""
+    return name if PLAIN_NAME.fullmatch(name) and name.upper() not in RESERVED else quoted(name)
+
+
 ONLY_AFTER_AS: Final = frozenset(
     {
         "CENTURIES", "CENTURY", "DAY", "DAYS", "DECADE", "DECADES", "EXCLUDE", "EXPORT_STATE", "HOUR", "HOURS",
