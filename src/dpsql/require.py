@@ -137,6 +137,8 @@ def require_non_negative(**named: Number) -> None:
 
 def require_epsilon(**named: Number) -> None:
     """Each value is a privacy loss that can be bought: finite and above 0."""
+    if all(type(value) is Fraction and value.numerator > 0 for value in named.values()):  # the usual case, at once
+        return
     _each(
         named,
         must="a finite number above 0",
@@ -190,6 +192,8 @@ def require_probability(**named: Number) -> None:
 def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) -> None:
     """Each value is a whole number in [at_least, at_most]."""
     for name, value in named.items():
+        if type(value) is int and at_least <= value <= at_most:  # the usual case, at once
+            continue
         must = f"a whole number from {_limit(at_least)} to {_limit(at_most)}"
         if isinstance(value, bool) or not isinstance(value, int):
             raise _refuse(name, value, must, f"{name} is a whole number here", f"pass {name} as an int")

@@ -41,6 +41,12 @@ class Triple:
             if part is not None and not (type(part) is Fraction and part.numerator >= 0):  # the usual case, at once
                 require_non_negative(price=part)  # a negative price would be a refund, and a budget without end
 
+    @property
+    def is_free(self) -> bool:
+        """Nothing of anything."""
+        bounded = self.epsilon is not None and self.rho is not None
+        return bounded and not (self.epsilon or self.delta or self.rho)
+
     def __add__(self, other: Triple) -> Triple:
         """Componentwise; infinity absorbs."""
         return Triple(

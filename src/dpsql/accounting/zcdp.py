@@ -167,7 +167,7 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     """
     require_open_unit(delta=delta)
     price = approximate_zcdp(event)
-    if price == FREE:
+    if price.is_free:
         return 0.0
     if price.rho is None:
         raise UnsupportedEvent(

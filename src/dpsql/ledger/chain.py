@@ -55,14 +55,11 @@ def linked(
     asked, equal_ones = question or b"", same or b""
     missing = (analyst is None) + 2 * (question is None) + 4 * (same is None) + 8 * (receipt is None)
     # which columns are NULL, and lengths, so that no two entries read the same
-    return _mac(
-        key,
-        b"entry:%d:%d:%d:%d:%d:%b%d:%b%d:%b%d:%b%d:%b%b"
-        % (
-            *(number, time, missing, receipt or 0, len(word), word, len(who), who),
-            *(len(asked), asked, len(equal_ones), equal_ones, len(payload), payload, previous),
-        ),
-    )
+    content = b"entry:%d:%d:%d:%d:%d:%b%d:%b%d:%b%d:%b%d:%b%b" % (
+        number, time, missing, receipt or 0, len(word), word, len(who), who, len(asked), asked,
+        len(equal_ones), equal_ones, len(payload), payload, previous,
+    )  # fmt: skip
+    return _mac(key, content)
 
 
 def sealed(key: bytes, *, number: int, last: bytes, snapshot: bytes) -> bytes:

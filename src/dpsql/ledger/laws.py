@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from dpsql.accounting.account import Account, price_of
-from dpsql.accounting.triple import FREE, Triple
+from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, InternalError, NotPermitted
 from dpsql.ledger import owners
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
@@ -222,6 +222,6 @@ def require_charge(asked: Charge) -> Triple:
     if not (question.plan and question.policy and question.data_version):
         raise InternalError("a question without its plan, policy or data version was to be charged")
     price = price_of(asked.event)
-    if price == FREE:
+    if price.is_free:
         raise InternalError("an answer about people was to be charged at no price")
     return price

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from dpsql.accounting.triple import FREE
 from dpsql.errors import BadPolicy
 from dpsql.ledger.ledger import PUBLIC_WAY, Ownership
 from dpsql.ledger.page import Page
@@ -22,7 +21,7 @@ def own(page: Page, said: Ownership) -> None:
     A mistake can be corrected as long as it has told nobody anything: nothing was charged, and no exact answer can have
     come from a table that never was public. Of a promise that was renewed the account no longer says what was charged.
     """
-    uncharged = promised(page).spent == FREE and not is_renewed(page)
+    uncharged = promised(page).spent.is_free and not is_renewed(page)
     facts = _owners_said(page)
     public = {table for fact in facts for table, way in fact.tables if way == PUBLIC_WAY}
     known = _known(facts)

@@ -217,7 +217,7 @@ def anybody(monkeypatch):
     monkeypatch.setattr(grants, "_conditions", lambda page, holder: NO_CONDITIONS)
 
 
-free_of_charge = sets(laws, "FREE", object())
+free_of_charge = sets(Triple, "is_free", False)
 
 
 def any_name(monkeypatch):
