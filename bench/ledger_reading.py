@@ -65,7 +65,7 @@ def main() -> int:
         ledger.loaded(long, entries)
         opened(short)
         opening = [min(cpu(partial(opened, path)) for _ in range(5)) for path in (short, long)]
-        floor, verifying = min(cpu(lambda: read(long)) for _ in range(2)), cpu(lambda: verified(long))
+        floor, verifying = (min(cpu(partial(work, long)) for _ in range(2)) for work in (read, verified))
     more = opening[1] - opening[0]
     print(f"{entries:,} entries: opened in {1000 * opening[1]:.1f} ms, {1000 * more:+.1f} ms to {SHORT} entries")
     print(f"verified in {verifying:.2f} s, the floor {floor:.2f} s: {verifying / floor:.2f} ×")

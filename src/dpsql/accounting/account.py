@@ -139,10 +139,10 @@ class Account:
 
     def having_spent(self, spent: Triple) -> Account:
         """The account with these limits, which were checked when it was made, and this total."""
-        found, write = object.__new__(Account), object.__setattr__
-        for name in _LIMITS:
-            write(found, name, getattr(self, name))
-        write(found, "spent", spent)
+        found = object.__new__(Account)
+        for name, write in _SLOTS:
+            write(found, getattr(self, name))
+        _WRITE_SPENT(found, spent)
         return found
 
     def _holds(self, total: Triple) -> bool:
@@ -211,7 +211,9 @@ class Account:
         return self.epsilon * min(shares, default=Fraction(1))
 
 
-_LIMITS: Final = tuple(field.name for field in fields(Account) if field.name != "spent")
+_SLOTS: Final = tuple((each.name, vars(Account)[each.name].__set__) for each in fields(Account) if each.name != "spent")
+_WRITE_SPENT: Final = vars(Account)["spent"].__set__
+"""Written to directly: a long ledger that is read again makes two accounts for each charge."""
 
 
 def price_of(event: Event) -> Triple:

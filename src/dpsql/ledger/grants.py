@@ -188,10 +188,9 @@ def _today(page: Page) -> date:
     return datetime.fromtimestamp(page.now(), UTC).date()
 
 
-def require_below_cap(page: Page, asked: Charge) -> None:
+def require_below_cap(conditions: Conditions, asked: Charge) -> None:
     """The owner allows this price for one question."""
-    cap = _conditions(page, asked.grant).max_per_query
-    if cap is not None and asked.cost > cap:
+    if conditions.max_per_query is not None and asked.cost > conditions.max_per_query:
         raise NotPermitted(
             "this answer costs more than the grant allows for one question",
             why="the owner limits what one answer may cost",

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dpsql.accounting.account import Account, price_of
+from dpsql.accounting.account import price_of
 from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, InternalError, NotPermitted
 from dpsql.ledger import owners
@@ -33,11 +33,14 @@ def foreseen(asked: Charge) -> Foreseen:
 
 
 def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: bytes | None = None) -> Receipt:
-    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event. `same`:
-    the digest of the charge, where it is known."""
+    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event. Raises
+    where the owner lets nobody pay, or not this analyst, or where the promise is about others than those it is asked
+    `under`; before it is said whom it is about, nobody pays. `same`: the digest of the charge, where it is known."""
     price = require_charge(asked)
     _require_upon(page, asked)
-    accounts = paying_accounts(page, asked, under=under)
+    source, own = account(page, None), account(page, asked.grant)
+    conditions = conditions_for(page, asked.analyst, grant=asked.grant)
+    owners.require_owned(page, under)
     same = charge_digest(asked) if same is None else same
     paid = page.payments_for(same)
     for payment in paid:
@@ -46,11 +49,11 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
     for payment in paid:
         if payment.can_run:
             return continued(page, payment)
-    require_below_cap(page, asked)
-    charged = {holder: known.paying(price) for holder, known in accounts.items()}
+    require_below_cap(conditions, asked)
+    own, source = own.paying(price), source.paying(price)
     receipt = new_receipt(page, asked, same=same)
-    for holder, known in charged.items():
-        page.keep_account(holder, known)
+    page.keep_account(asked.grant, own)
+    page.keep_account(SOURCE, source)
     return receipt
 
 
@@ -85,15 +88,6 @@ def _require_upon(page: Page, asked: Charge) -> None:
 
 def _is_first(paid: Charge, asked: Charge) -> bool:
     return paid.question == asked.question and paid.upon is None
-
-
-def paying_accounts(page: Page, asked: Charge, *, under: Ownership | None = None) -> dict[str, Account]:
-    """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst, or where
-    the promise is about others than those it is asked `under`; before it is said whom it is about, nobody pays."""
-    source, own = account(page, None), account(page, asked.grant)
-    conditions_for(page, asked.analyst, grant=asked.grant)
-    owners.require_owned(page, under)
-    return {asked.grant: own, SOURCE: source}
 
 
 def new_receipt(page: Page, asked: Charge, *, same: bytes) -> Receipt:
@@ -151,6 +145,8 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
 def _require_a_table(released: ReleasedStep) -> None:
     """One row for each key, and as many numbers in each: a second row would be a second noise for one payment."""
     keys, values = released.keys, released.values
+    if len(keys) == 1 == len(values):  # most answers
+        return
     shapes = {len(key) for key in keys}, {len(row) for row in values}
     if len(set(keys)) != len(keys) or len(values) not in (0, len(keys)) or any(len(shape) > 1 for shape in shapes):
         raise InternalError("a step was to be stored that is no table")
