@@ -67,6 +67,8 @@ def test_names_and_limits_in_the_advice_can_be_written_as_they_stand():
     earliest = refusal('SELECT MIN(born) FROM "my people"', ana).try_sql
     assert earliest == "SELECT COUNT(*) FILTER (WHERE born < '2000-01-01') FROM \"my people\""
     ana.query(earliest)
+    usual = refusal('SELECT MEDIAN(born) FROM "my people"', ana)  # a day has neither AVG nor STDDEV
+    assert usual.try_sql == earliest.replace("<", ">") and "AVG" not in usual.fix
     rows = refusal('SELECT * FROM "my people"', ana)
     assert rows.fix.endswith('SIMULATE SELECT * FROM "my people" LIMIT 5')
     assert rows.try_sql == 'SELECT COUNT(*) FROM "my people"'

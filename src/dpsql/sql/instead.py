@@ -280,8 +280,8 @@ def _beyond(subject: _Subject, *, above: bool) -> _Told:
 
 
 def _average(subject: _Subject) -> _Told:
-    if subject.type is SqlType.TEXT or subject.type is SqlType.BOOLEAN:
-        return _values(subject)
+    if subject.type is not None and subject.type not in NUMERIC:
+        return _beyond(subject, above=True)
     above = f"COUNT(*) FILTER (WHERE {subject.shown} > {subject.limit(above=True)})"
     advice = f"ask for AVG({subject.shown}) and STDDEV({subject.shown}), or count how many lie above a limit: {above}"
     return _Told(advice=advice, calls=_averages(subject))
