@@ -162,6 +162,10 @@ class StandingLaws(LedgerCase):
         ledger.close_promise("other people")
         ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
         ledger.adopt_grants([])  # a new promise and another file at once
+        ledger.issue(User(name="lab", role=Role.ANALYST, grant="eve"), b"n" * 32)
+        ledger.adopt_grants([])
+        assert [user.name for user in ledger.users()] == ["ana", "lab"]  # what was given since stays
+        ledger.withdraw("lab")
         ledger.adopt_grants(written)
         assert [user.name for user in ledger.users()] == ["ana"]
         ledger.verify()

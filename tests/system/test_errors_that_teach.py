@@ -68,7 +68,8 @@ def test_names_and_limits_in_the_advice_can_be_written_as_they_stand():
     assert earliest == "SELECT COUNT(*) FILTER (WHERE born < '2000-01-01') FROM \"my people\""
     ana.query(earliest)
     usual = refusal('SELECT MEDIAN(born) FROM "my people"', ana)  # a day has neither AVG nor STDDEV
-    assert usual.try_sql == earliest.replace("<", ">") and "AVG" not in usual.fix
+    assert usual.try_sql == earliest.replace("<", ">")
+    assert "AVG" not in usual.fix
     rows = refusal('SELECT * FROM "my people"', ana)
     assert rows.fix.endswith('SIMULATE SELECT * FROM "my people" LIMIT 5')
     assert rows.try_sql == 'SELECT COUNT(*) FROM "my people"'
@@ -88,6 +89,14 @@ def test_what_is_free_is_proposed_when_nothing_is_left(asked):
     assert refusal("SELECT MAX(age) FROM t", ana).try_sql is None
 
 
+@pytest.mark.parametrize("asked", ["EXPLAIN PRIVACY", "DRY RUN", "SIMULATE"])
+def test_what_is_free_is_proposed_at_a_price_it_can_have(asked):
+    """A simulation is paid from an invented budget, which is as large as the real one."""
+    ana = owner_of(9, "t", epsilon=5, cost_per_query=0.5).grant("ana", budget=0.1)
+    for price in ("", " COST 5"):
+        ana.sql(refusal(f"{asked} SELECT MAX(age) FROM t{price}", ana).try_sql)
+
+
 def test_a_proposal_is_within_every_limit():
     owner = owner_of(9, "t", epsilon=5, cost_per_query=0.1)
     capped = owner.grant("ana", budget=1, max_per_query=0.02)
@@ -96,3 +105,51 @@ def test_a_proposal_is_within_every_limit():
     error = raised(dpsql.DpsqlError, lambda: free.sql("SELECT MAX(age) FROM t", max_cost=0.01))
     assert error.try_sql.endswith(" FROM t COST 0.01")
     free.sql(error.try_sql, max_cost=0.01)
+
+
+def in_rho(**limits):
+    """An analyst whose budget counts in ρ, where Laplace noise weighs more than its price."""
+    owner = owner_of(50, "t", columns=["age"], bounds={"age": (0, 49)}, epsilon=5, delta=1e-6, cost_per_query=0.5)
+    ana = owner.grant("ana", budget=3.7, **limits)
+    ana.sql("SELECT COUNT(*) FROM t", epsilon=0.01, noise="gaussian")
+    return ana
+
+
+@pytest.mark.parametrize("limits", [({"max_per_query": 1}, {}), ({}, {"max_cost": 1})])
+def test_a_price_that_fits_is_within_what_its_noise_may_take(limits):
+    granted, allowed = limits
+    ana = in_rho(**granted)
+    error = raised(dpsql.DpsqlError, lambda: ana.sql("SELECT COUNT(age) FROM t COST 1", noise="laplace", **allowed))
+    assert error.code == "DP201"
+    assert ana.sql(error.try_sql, noise="laplace", **allowed).cost.epsilon > 0
+
+
+@pytest.mark.parametrize("asked", ["EXPLAIN PRIVACY", "DRY RUN"])
+def test_an_explanation_is_proposed_within_what_its_noise_may_take(asked):
+    ana = in_rho(max_per_query=0.4)
+    text = f"{asked} SELECT MAX(age) FROM t COST "
+    assert raised(dpsql.DpsqlError, lambda: ana.sql(f"{text} 0.3", noise="laplace")).try_sql is None
+    ana.sql(raised(dpsql.DpsqlError, lambda: ana.sql(f"{text} 0.01", noise="laplace")).try_sql, noise="laplace")
+
+
+def test_what_is_stored_is_proposed_where_it_is_told():
+    ana = owner_of(50, "t", epsilon=5, delta=1e-6, cost_per_query=0.5).grant("ana", budget=0.3)
+    ana.sql("SELECT COUNT(*) FROM t COST 0.1")
+    ana.sql("SELECT COUNT(*) FROM t WHERE age > 9 COST 0.2")
+    finer = "SELECT COUNT(*) FROM t COST 0.3"
+    fits = raised(dpsql.DpsqlError, lambda: ana.sql(finer)).try_sql
+    assert fits == "SELECT COUNT(*) FROM t COST 0"
+    ana.sql(fits)
+    error = raised(dpsql.DpsqlError, lambda: ana.sql(finer, noise="gaussian"))  # too little is left for this noise
+    assert error.code == "DP201"
+    assert error.try_sql is None
+    assert "COST 0" not in error.fix
+
+
+def test_a_column_named_as_a_clock_is_not_proposed_as_the_clock():
+    rows = pd.DataFrame({"who": range(9), "current_date": [1] * 9})
+    owner = owner_of(rows, "t", person="who", unique=True, columns=["current_date"], epsilon=5, cost_per_query=0.1)
+    owner.register("values", pd.DataFrame({"who": range(9)}), person="who", unique=True)
+    ana = owner.grant("ana", budget=5)
+    assert refusal("SELECT COUNT(current_dat) FROM t", ana).try_sql == 'SELECT COUNT("current_date") FROM t'
+    assert refusal('SELECT who FROM "values"', ana).fix.endswith('SIMULATE SELECT * FROM "values" LIMIT 5')

@@ -176,7 +176,7 @@ class _Asking:
         try:
             price = self.asker.cost(sql, **self.terms.words)
         except DpsqlError:
-            return Fraction(0)  # asking it says why, and is written down; invented rows cost nothing
+            return self.terms.max_cost or Fraction(0)  # asking says why, and is written down; invented rows are free
         left = self.asker.budget.left
         limit = price if self.terms.max_cost is None else min(price, self.terms.max_cost)
         if limit < price or not is_dear(price, left, looked_for=_is_looked_for(sql)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
+import selectors
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import dpsql
 from dpsql import BadParameter
 from dpsql.cli import ask
-from dpsql.cli.manner import is_plain
+from dpsql.cli.manner import is_plain, say
 from dpsql.cli.registry import COMMANDS, Commands
 
 if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
@@ -73,8 +73,10 @@ def _piped() -> tuple[tuple[str, str], ...] | None:
     """The questions on standard input; None where nothing comes: whoever starts programs may leave a pipe open."""
     from dpsql.cli.asking import STDIN, text_of
 
-    with suppress(OSError, ValueError):  # a stream without a file is read at once
-        if not select.select([sys.stdin.fileno()], [], [], _PATIENCE)[0]:
+    with suppress(OSError, ValueError), selectors.DefaultSelector() as waiting:  # a file is read at once
+        waiting.register(sys.stdin, selectors.EVENT_READ)
+        if not waiting.select(_PATIENCE):
+            say("note: standard input is open and nothing came, so it is not read; questions: dpsql demo -f FILE")
             return None
     text = text_of(STDIN, why="its statements were to be asked")
     return (("-c", text),) if text.strip() else None

@@ -32,7 +32,7 @@ from dpsql.ledger.ledger import (
     Role,
     User,
 )
-from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page, require_new_name
+from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page, about_user, require_new_name
 from dpsql.ledger.replay import replaying
 from dpsql.ledger.turns import Turns
 from dpsql.points import Point, reached
@@ -283,8 +283,14 @@ def _end_tokens(page: Page, holder: str) -> None:
 
 
 def _adopt_grants(page: Page, written: Iterable[Granted]) -> None:
+    """What a file does not name any more ends with its tokens; where it went with a closed promise, those of then."""
     for holder in limits.adopt(page, written):
         _end_tokens(page, holder)
+    closed = page.latest("close") or 0
+    for holder in limits.of_closed_files(page):
+        for name in _paid_by(page, holder):
+            if (page.latest(about_user(name)) or 0) < closed:
+                sayings.withdraw(page, name)
 
 
 def verified(page: Page) -> Iterator[Link]:

@@ -68,7 +68,6 @@ def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
     revoked; the names of those. Where the owner has revoked a grant under this promise, or said another one in place of
     the file's, that word holds."""
     named = {each.analyst: each for each in written}
-    kept = frozenset(named)
     for each in named.values():
         require_new_name(each.analyst)
         _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
@@ -83,13 +82,14 @@ def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
         revoke(page, holder, by_file=True)
     for each in named.values():
         grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
-    return ended + [name for name in _of_older_files(page) if name not in words and name not in kept]
+    return ended
 
 
-def _of_older_files(page: Page) -> Iterable[str]:
-    """Whose grant a file made, under whichever promise."""
+def of_closed_files(page: Page) -> list[str]:
+    """Whose grant a policy file made under a promise that was closed, and nobody has spoken of since."""
     words = (page.fact(number) for number in page.latest_under(about_grant("")).values())
-    return [fact.analyst for fact in words if isinstance(fact, Granted) and fact.by is GrantedBy.FILE]
+    made = [fact.analyst for fact in words if isinstance(fact, Granted) and fact.by is GrantedBy.FILE]
+    return [holder for holder in made if page.account(holder) is None]
 
 
 def is_beside_the_file(word: Granted | Revoked) -> bool:

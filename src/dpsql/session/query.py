@@ -162,8 +162,10 @@ class Query:
         text = (
             at_price(self.sql, price, priced_at=self.wanted.priced_at) if price and self.ask.epsilon is None else None
         )
-        payable = partial(_require_payable, ask=self.ask, place=self.place, session=self.session)
-        return None if text is None else _sure(text, payable, price=Fraction(0))
+        return None if text is None else _sure(text, self._require_payable, price=Fraction(0))
+
+    def _require_payable(self, sql: str) -> None:
+        _require_payable(sql, ask=self.ask, place=self.place, session=self.session)
 
     def _require_weight_within(self, limit: Fraction) -> None:
         """Raises where its noise takes more of the budget than its price, and than the limit."""
@@ -191,7 +193,7 @@ class Query:
             except BudgetExhausted as error:
                 asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(
-                    error, asked, self.place.accounts, planned_at=self._anew, priced=self._priced
+                    error, asked, self.place.accounts, planned_at=self._allowed_at, priced=self._priced
                 ) from None
         return self._noted(told, otherwise)
 
@@ -217,6 +219,7 @@ class Query:
             by_call=self.ask.epsilon is not None,
             at=self.wanted.priced_at,
             cap=self.place.grant.max_per_query,
+            require_payable=self._require_payable,
         )
 
     @property
@@ -227,6 +230,13 @@ class Query:
 
     def _anew(self, instead: Fraction | None = None) -> Inquiry:
         return plan_of(self.sql, self.ask, self.place, today=today(), session=self.session, instead=instead)
+
+    def _allowed_at(self, price: Fraction) -> Inquiry:
+        """Planned at this price; raises where that is more than the grant, the call or the session allows."""
+        found = self._anew(price)
+        permit_weights(charged(part.sealed for part in found.parts), self.place.grant, self.place.accounts[-1])
+        replace(self, inquiry=found).require_allowed()
+        return found
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
@@ -251,31 +261,33 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
     with speaking_of(sql):
         place = place.as_granted_now()  # once: it is answered under the grant it was planned under
         try:
-            if simulates(sql):  # before anything is planned: no data are in reach from there
-                place = invented_place(sql, place, rows=rows)
-            inquiry = plan_of(sql, ask, place, today=today(), session=session)
-            permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
+            return _permitted(sql, ask, place, session=session, rows=rows)
         except DpsqlError as error:
             payable = partial(_require_payable, ask=ask, place=place, session=session)
             caps = (ask.max_cost, session.max_cost, place.grant.max_per_query)
-            price = affordable(place.catalog.policy.defaults.cost_per_query, place.accounts, caps)
+            price = affordable(place.catalog.policy.defaults.cost_per_query, place.accounts, filter(None, caps))
             raise with_sure_proposal(error, sql, payable, price=price) from None
-        return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
+
+
+def _permitted(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | None = None) -> Query:
+    """The question, planned where it is answered, within what the grant allows for one question."""
+    if simulates(sql):  # before anything is planned: no data are in reach from there
+        place = invented_place(sql, place, rows=rows)
+    inquiry = plan_of(sql, ask, place, today=today(), session=session)
+    permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
+    return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
 
 
 def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> None:
     """Raises where this has no plan, where it costs more than was allowed, and where it is more than is left."""
-    inquiry = plan_of(sql, ask, place, today=today(), session=session)
-    query = Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
-    if not query.is_charged:
-        return
-    permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
+    query = _permitted(sql, ask, place, session=session)
     if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
         query.require_allowed()
-    short = [account for account in place.accounts if not granted(inquiry, (account,))]
+    paying = query.place.ledger.accounts(place.grant.to) if query.is_charged or query.place.invented else ()
+    short = [account for account in paying if not granted(query.inquiry, (account,))]
     if short:
         raise BudgetExhausted(
-            too_dear(inquiry, short), why="what was promised holds for all answers", fix="ask for less"
+            too_dear(query.inquiry, short), why="what was promised holds for all answers", fix="ask for less"
         )
 
 

@@ -37,6 +37,8 @@ class Priced:
     """Where in the text; None where the price is that of the session or the policy."""
     cap: Fraction | None
     """The most that one question may cost."""
+    require_payable: Callable[[str], None]
+    """Raises where a text cannot be asked in its place."""
 
     def words(self, price: Fraction) -> str:
         return f"{'epsilon=' if self.by_call else 'COST '}{shown_amount(price)}"
@@ -121,7 +123,11 @@ def _what_fits(
             more = f", for {shown_amount(found.cost)} more" if _is_finer(found.outer) else ""
             return f"ask for less accuracy: {priced.words(price)} would fit{more}", priced.text(price)
     if stored:
-        return "nothing finer fits any more; what is stored is told for nothing: COST 0", priced.text(Fraction(0))
+        free = priced.text(Fraction(0))
+        with RefusalsIgnored():  # with this noise it has no plan
+            if free is not None:
+                priced.require_payable(free)
+            return "nothing finer fits any more; what is stored is told for nothing: COST 0", free
     if left < inquiry.cost * _LEAST:
         return "the budget is used up: ask something that is stored, or have the owner of the data grant more", None
     return (

@@ -288,6 +288,18 @@ def test_on_a_terminal_invented_rows_need_no_consent(ask, ana, types):
     assert left(ana) == 3
 
 
+@pytest.mark.parametrize(("words", "price"), [(["--max-cost", "0.01"], "0.01"), (["--max-cost", "0.5"], "0.5")])
+def test_what_is_proposed_on_a_terminal_is_within_what_was_allowed(ask, types, words, price):
+    types()
+    _, _, err = ask("-c", "SELECT MAX(id) FROM people COST 2", *words)
+    assert re.search(rf"Try .*SELECT COUNT.* COST {price}$", err, re.MULTILINE)
+
+
+def test_on_a_terminal_what_is_too_dear_is_proposed_at_a_price_that_can_be_paid(ask, types):
+    types()
+    assert re.search(r"Try .*SELECT COUNT.* COST \d", ask("-c", "SELECT MAX(id) FROM people COST 5")[2])
+
+
 def test_what_had_no_price_when_it_was_looked_for_is_not_paid(types, ask, ana, monkeypatch):
     def refused(*_, **__):
         raise dpsql.Refused("not now", why="as a test", fix="none")

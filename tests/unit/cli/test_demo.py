@@ -88,7 +88,9 @@ def test_a_pipe_in_which_nothing_comes_is_not_waited_for(command, monkeypatch):
     reading, writing = os.pipe()
     with open(reading, encoding="utf-8") as silent, open(writing, "w"):
         monkeypatch.setattr(sys, "stdin", silent)
-        assert "Now you: dpsql demo -c" in command(["demo"]).out
+        told = command(["demo"])
+        assert "Now you: dpsql demo -c" in told.out
+        assert "standard input is open and nothing came" in told.err
 
 
 @pytest.mark.usefixtures("pages")

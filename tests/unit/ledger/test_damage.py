@@ -153,7 +153,7 @@ CHANGES = [
     "DELETE FROM entries WHERE number = 11",
     "DELETE FROM about",
     "UPDATE about SET schema = 3",
-    "UPDATE about SET schema = 6",
+    "UPDATE about SET schema = 7",
     "UPDATE about SET id = 'another'",
     "UPDATE about SET key_check = (SELECT hash FROM entries WHERE number = 1)",
 ]

@@ -178,6 +178,7 @@ class TestFree:
         assert told["known"] is True
         assert told["price"] == {"epsilon": "0", "delta": "0", "rho": "0"}
         assert all(account["left"] == account["left_after"] for account in told["accounts"])
+        assert [account["spent"] is None for account in told["accounts"]] == [True, False]  # others spend the promise
         assert "987654" not in json.dumps(told) + explanation.text()  # which release it is, is not told
 
 

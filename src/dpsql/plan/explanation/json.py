@@ -231,6 +231,7 @@ def _noise(noise: SlotNoise) -> Json:
 
 
 def _account(account: Account, plan: Plan) -> Json:
+    """What it has. Everybody spends the promise: what is left limits the analyst, how it was spent is not theirs."""
     event = plan.charged
     admitted = event is None or account.admits(event)
     after = account if event is None or not admitted else account.charged(event)
@@ -242,7 +243,7 @@ def _account(account: Account, plan: Plan) -> Json:
         "delta_prime": str(account.delta_prime),
         "rho": str(account.rho),
         "granted_from": _fraction(account.granted_from),
-        "spent": _SHOWN.to_json(account.spent),
+        "spent": None if account.granted_from is None else _SHOWN.to_json(account.spent),
         "left": str(remaining([account])),
         "admitted": admitted,
         "left_after": str(account.epsilon - after.spent_epsilon) if admitted else None,

@@ -28,11 +28,14 @@ RESERVED: Final = frozenset(
     }
 )  # fmt: skip
 """They name nothing unless they are quoted: DuckDB's reserved keywords and those of types and functions."""
+CLOCKS: Final = frozenset({"CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"})
+"""They are calls without parentheses."""
+_READ_OTHERWISE: Final = RESERVED | CLOCKS | {"INTERVAL", "VALUES"}
 
 
 def spelled(name: str) -> str:
     """A folded name as people write it: in quotes where it has to be."""
-    return name if PLAIN_NAME.fullmatch(name) and name.upper() not in RESERVED else quoted(name)
+    return name if PLAIN_NAME.fullmatch(name) and name.upper() not in _READ_OTHERWISE else quoted(name)
 
 
 ONLY_AFTER_AS: Final = frozenset(

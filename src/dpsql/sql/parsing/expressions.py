@@ -16,7 +16,7 @@ from typing import Final, TypeGuard
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
-from dpsql.sql.parsing.cursor import RESERVED, Cursor, is_word
+from dpsql.sql.parsing.cursor import CLOCKS, RESERVED, Cursor, is_word
 from dpsql.sql.parsing.functions import NULL, called, part_of, unit_of
 from dpsql.sql.parsing.google_sql import BOUNDS, bounded_call
 from dpsql.sql.parsing.refusals import (
@@ -84,7 +84,6 @@ OPERATOR_WORDS: Final = frozenset({"BETWEEN", "ESCAPE", "OVER", "FILTER"})
 _CALLABLE: Final = frozenset({"LEFT", "RIGHT", "ISNULL", "COLUMNS"})
 """Reserved words that are names of functions, here or elsewhere."""
 _RANGES: Final = frozenset({"BETWEEN", "IN", "LIKE", "ILIKE"})
-_CLOCKS: Final = frozenset({"CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"})
 """Functions that are called without parentheses."""
 _CASTS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("INT", "INTEGER", "INT4", "SIGNED", "BIGINT", "INT8", "INT64", "LONG"), "to_integer"),
@@ -387,7 +386,7 @@ class Expressions(Cursor, ABC):
             if symbol in OPERATOR_WORDS or (symbol in RESERVED and symbol not in _CALLABLE):
                 self.fail()
             return self._call()
-        if symbol in _CLOCKS:
+        if symbol in CLOCKS:
             self.position += 1
             return Call(function=symbol.lower(), arguments=(), at=self.at(first))
         precise = (symbol, self.next(1), self.next(2)) == ("DOUBLE", "PRECISION", STRING)
