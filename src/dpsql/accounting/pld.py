@@ -19,19 +19,8 @@ from typing import Any, Final
 from dpsql.accounting.limits import require_within
 from dpsql.accounting.spend import releases, require_event, spends
 from dpsql.errors import MissingExtra, UnsupportedEvent
-from dpsql.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Composed,
-    ContinuousGaussian,
-    ContinuousLaplace,
-    DiscreteGaussian,
-    Event,
-    GaussianThreshold,
-    KeySelection,
-    PoissonSampled,
-    Pure,
-)
+from dpsql.privacy import events
+from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import round_down, round_up
 from dpsql.require import Number, require_open_unit, require_that, shown, unmet
 
@@ -83,34 +72,34 @@ def _response(epsilon: Fraction, delta: Fraction, count: int = 1) -> list[_Pair]
     return [_Pair("response", (round_up(epsilon), round_up(delta)), count)]
 
 
-@pairs.register(Pure)
-@pairs.register(BoundedRange)
-def _(event: Pure | BoundedRange) -> list[_Pair]:
+@pairs.register(events.Pure)
+@pairs.register(events.BoundedRange)
+def _(event: events.Pure | events.BoundedRange) -> list[_Pair]:
     return _response(event.epsilon, Fraction(0))
 
 
 @pairs.register
-def _(event: Approximate) -> list[_Pair]:
+def _(event: events.Approximate) -> list[_Pair]:
     return _response(event.epsilon, event.delta)
 
 
 @pairs.register
-def _(event: KeySelection) -> list[_Pair]:
+def _(event: events.KeySelection) -> list[_Pair]:
     return _response(event.epsilon / event.keys, event.delta / event.keys, event.keys)
 
 
 @pairs.register
-def _(event: ContinuousLaplace) -> list[_Pair]:
+def _(event: events.ContinuousLaplace) -> list[_Pair]:
     return [_Pair("laplace", (round_down(1 / event.epsilon), 1.0))]
 
 
 @pairs.register
-def _(event: ContinuousGaussian) -> list[_Pair]:
+def _(event: events.ContinuousGaussian) -> list[_Pair]:
     return [_Pair("gaussian", (round_down(event.noise_multiplier), 1.0))]
 
 
 @pairs.register
-def _(event: DiscreteGaussian) -> list[_Pair]:
+def _(event: events.DiscreteGaussian) -> list[_Pair]:
     if event.dimensions > 1:
         raise UnsupportedEvent(
             "a vector of discrete Gaussians has no single worst pair",
@@ -121,7 +110,7 @@ def _(event: DiscreteGaussian) -> list[_Pair]:
 
 
 @pairs.register
-def _(event: GaussianThreshold) -> list[_Pair]:
+def _(event: events.GaussianThreshold) -> list[_Pair]:
     if event.keys > 1:
         raise UnsupportedEvent(
             "a threshold on several Gaussian counts has no single worst pair",
@@ -139,18 +128,18 @@ def _discrete_gaussian(sigma_squared: Fraction, l2_squared: Fraction) -> _Pair:
 
 
 @pairs.register
-def _(event: PoissonSampled) -> list[_Pair]:
+def _(event: events.PoissonSampled) -> list[_Pair]:
     rate = round_up(event.rate)
     match event.event:
-        case ContinuousGaussian(noise_multiplier=multiplier):
+        case events.ContinuousGaussian(noise_multiplier=multiplier):
             return [_Pair("gaussian", (round_down(multiplier), rate))]
-        case ContinuousLaplace(epsilon=epsilon):
+        case events.ContinuousLaplace(epsilon=epsilon):
             return [_Pair("laplace", (round_down(1 / epsilon), rate))]
     return [_Pair("response", (round_up(part.epsilon), round_up(part.delta))) for part in spends(event)]
 
 
 @pairs.register
-def _(event: Composed) -> list[_Pair]:
+def _(event: events.Composed) -> list[_Pair]:
     return [pair for part in releases(event) for pair in pairs(part)]
 
 

@@ -14,19 +14,8 @@ from dpsql.accounting.basic import slack_after
 from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON, counted, priced_epsilon, require_within, slack
 from dpsql.accounting.spend import releases, require_event, spends, total
 from dpsql.errors import UnsupportedEvent
-from dpsql.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Composed,
-    ContinuousGaussian,
-    ContinuousLaplace,
-    DiscreteGaussian,
-    Event,
-    GaussianThreshold,
-    KeySelection,
-    PoissonSampled,
-    Pure,
-)
+from dpsql.privacy import events
+from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, pad_up, round_up
 from dpsql.require import (
     Number,
@@ -236,48 +225,48 @@ def _gaussian_price(rho: Fraction, order: float, *, delta: Fraction = Fraction(0
 
 
 @rdp_at.register
-def _(event: Pure, *, order: float) -> RdpPrice:
+def _(event: events.Pure, *, order: float) -> RdpPrice:
     return RdpPrice(rdp=_pure_rdp(event.epsilon, order), delta=Fraction(0))
 
 
 @rdp_at.register
-def _(event: Approximate, *, order: float) -> RdpPrice:
+def _(event: events.Approximate, *, order: float) -> RdpPrice:
     return RdpPrice(rdp=_pure_rdp(event.epsilon, order), delta=event.delta)
 
 
 @rdp_at.register
-def _(event: KeySelection, *, order: float) -> RdpPrice:
+def _(event: events.KeySelection, *, order: float) -> RdpPrice:
     return RdpPrice(rdp=event.keys * _pure_rdp(event.epsilon / event.keys, order), delta=event.delta)
 
 
 @rdp_at.register
-def _(event: BoundedRange, *, order: float) -> RdpPrice:
+def _(event: events.BoundedRange, *, order: float) -> RdpPrice:
     rdp = min(_pure_rdp(event.epsilon, order), exact(order) * event.epsilon**2 / 8)
     return RdpPrice(rdp=rdp, delta=Fraction(0))
 
 
 @rdp_at.register
-def _(event: ContinuousLaplace, *, order: float) -> RdpPrice:
+def _(event: events.ContinuousLaplace, *, order: float) -> RdpPrice:
     return RdpPrice(rdp=exact(laplace_rdp(alpha=order, epsilon=event.epsilon)), delta=Fraction(0))
 
 
 @rdp_at.register
-def _(event: ContinuousGaussian, *, order: float) -> RdpPrice:
+def _(event: events.ContinuousGaussian, *, order: float) -> RdpPrice:
     return _gaussian_price(1 / (2 * event.noise_multiplier**2), order)
 
 
 @rdp_at.register
-def _(event: DiscreteGaussian, *, order: float) -> RdpPrice:
+def _(event: events.DiscreteGaussian, *, order: float) -> RdpPrice:
     return _gaussian_price(event.l2_squared / (2 * event.sigma_squared), order)
 
 
 @rdp_at.register
-def _(event: GaussianThreshold, *, order: float) -> RdpPrice:
+def _(event: events.GaussianThreshold, *, order: float) -> RdpPrice:
     return _gaussian_price(event.keys / (2 * event.sigma_squared), order, delta=event.delta)
 
 
 @rdp_at.register
-def _(event: Composed, *, order: float) -> RdpPrice:
+def _(event: events.Composed, *, order: float) -> RdpPrice:
     return _total(Counter(releases(event)), order)
 
 
@@ -286,8 +275,8 @@ def _total(counts: Mapping[Event, int], order: float) -> RdpPrice:
 
 
 @rdp_at.register
-def _(event: PoissonSampled, *, order: float) -> RdpPrice:
-    if isinstance(event.event, ContinuousGaussian):
+def _(event: events.PoissonSampled, *, order: float) -> RdpPrice:
+    if isinstance(event.event, events.ContinuousGaussian):
         if order != int(order) or order < 2:
             return RdpPrice(rdp=None, delta=Fraction(0))
         rdp = subsampled_gaussian_rdp(alpha=int(order), sigma=event.event.noise_multiplier, rate=event.rate)

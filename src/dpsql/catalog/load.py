@@ -10,22 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from dpsql.catalog import rules, values
+from dpsql.catalog import rules, sections, values
 from dpsql.catalog.lines import key_lines, marks, unconfirmed
 from dpsql.catalog.model import KeyPath, Policy, TablePolicy, Written
 from dpsql.catalog.names import Mistake, folded, line_of, listed
 from dpsql.catalog.ownership import settled
-from dpsql.catalog.sections import (
-    DEFAULTS_KEYS,
-    GRANT_KEYS,
-    PERSON_KEYS,
-    PROMISE_KEYS,
-    Section,
-    defaults_of,
-    grant_of,
-    person_of,
-    promise_of,
-)
+from dpsql.catalog.sections import Section
 from dpsql.catalog.tables import COLUMN_KEYS, TABLE_KEYS, table_of
 from dpsql.errors import BadPolicy
 
@@ -42,12 +32,12 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "memory_limit",
         "threads",
     ),
-    "person": PERSON_KEYS,
-    "promise": PROMISE_KEYS,
-    "defaults": DEFAULTS_KEYS,
+    "person": sections.PERSON_KEYS,
+    "promise": sections.PROMISE_KEYS,
+    "defaults": sections.DEFAULTS_KEYS,
     "table": TABLE_KEYS,
     "column": COLUMN_KEYS,
-    "grant": GRANT_KEYS,
+    "grant": sections.GRANT_KEYS,
 }
 """Every key there is, by the kind of its section. Anything else is an error."""
 
@@ -156,11 +146,11 @@ def policy_of(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tup
         timeout=source.optional("timeout", values.seconds, None),
         memory_limit=source.optional("memory_limit", values.memory, None),
         threads=source.optional("threads", values.threads, None),
-        person=person_of(top.section("person")),
-        promise=promise_of(top.section("promise")) if "promise" in top.data else None,
-        defaults=defaults_of(top.section("defaults")),
+        person=sections.person_of(top.section("person")),
+        promise=sections.promise_of(top.section("promise")) if "promise" in top.data else None,
+        defaults=sections.defaults_of(top.section("defaults")),
         tables=tables,
-        grants=tuple(map(grant_of, top.sections("grant"))),
+        grants=tuple(map(sections.grant_of, top.sections("grant"))),
     )
     return policy, _waiting(waiting)
 

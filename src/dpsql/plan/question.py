@@ -19,23 +19,9 @@ from dpsql.catalog.digest import digest
 from dpsql.catalog.key_lists import list_digest, value_text
 from dpsql.catalog.model import KeyRange
 from dpsql.errors import InternalError
-from dpsql.sql import inner
+from dpsql.sql import inner, relations
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import (
-    AwaitedRows,
-    Exists,
-    Filter,
-    Group,
-    Join,
-    Listed,
-    ListedKeys,
-    Project,
-    Rank,
-    Relation,
-    Scan,
-    Union,
-    Window,
-)
+from dpsql.sql.relations import Relation
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -170,97 +156,97 @@ class _Reader:
 
     def _rows_of(self, relation: Relation) -> _Rows:
         match relation:
-            case Scan():
+            case relations.Scan():
                 return _Rows(base=_digest("table", relation.table, relation.source))
-            case ListedKeys():
+            case relations.ListedKeys():
                 return _Rows(base=_listed_keys(relation))
-            case Listed():
+            case relations.Listed():
                 return _Rows(base=self._list(relation))
-            case AwaitedRows():
+            case relations.AwaitedRows():
                 return _Rows(base=_digest("awaited", str(relation.question)))
-            case Filter():
+            case relations.Filter():
                 return self.rows(relation.input).where(_conditions(relation.condition, self._of(relation.input)))
-            case Project() | Rank() | Window():
+            case relations.Project() | relations.Rank() | relations.Window():
                 return self.rows(relation.input)
-            case Group():
+            case relations.Group():
                 return _Rows(base=self._grouped(relation)) if relation.by else _ONE_ROW
-            case Join():
+            case relations.Join():
                 return self._joined(relation)
-            case Union():
+            case relations.Union():
                 return _Rows(base=_digest("union", self._branches(relation)))
-            case Exists():
+            case relations.Exists():
                 return self.rows(relation.input).where(frozenset({self._found(relation)}))
 
     def _column_of(self, relation: Relation, number: int) -> str:
         match relation:
-            case Scan():
+            case relations.Scan():
                 return self._scanned(relation, number)
-            case ListedKeys():
+            case relations.ListedKeys():
                 return _digest("key", _listed_keys(relation))
-            case Listed():
+            case relations.Listed():
                 return _digest("listed", self._list(relation), str(self._place(relation, number)))
-            case AwaitedRows():
+            case relations.AwaitedRows():
                 return _digest("awaited", str(relation.question), str(self._place(relation, number)))
-            case Filter() | Exists():
+            case relations.Filter() | relations.Exists():
                 return self.column(relation.input, number)
-            case Project():
+            case relations.Project():
                 expression = relation.expressions[self._place(relation, number)]
                 text = _scalar(expression, self._of(relation.input))
                 return text if isinstance(expression, ColumnRef) else _digest("value", text)
-            case Rank():
+            case relations.Rank():
                 return self._ranked(relation) if number == relation.column.id else self.column(relation.input, number)
-            case Window():
+            case relations.Window():
                 return self._windowed(relation, number)
-            case Group():
+            case relations.Group():
                 return self._total(relation, number)
-            case Join():
+            case relations.Join():
                 return self._beside(relation, number)
-            case Union():
+            case relations.Union():
                 return self._united(relation, number)
 
     def _of(self, relation: Relation) -> _Column:
         return partial(self.column, relation)
 
-    def _list(self, listed: Listed) -> str:
+    def _list(self, listed: relations.Listed) -> str:
         if id(listed) not in self._lists:
             self._lists[id(listed)] = _listed(listed)
         return self._lists[id(listed)]
 
-    def _scanned(self, scan: Scan, number: int) -> str:
+    def _scanned(self, scan: relations.Scan, number: int) -> str:
         place = self._place(scan, number)
         column = scan.columns[place]
         if column.origin is not None:
             self.read.add(column.origin)
         return _digest("read", scan.sources[place], column.type.value, str(number in scan.raw))
 
-    def _grouped(self, group: Group) -> str:
+    def _grouped(self, group: relations.Group) -> str:
         """The different combinations of some columns: their order means nothing."""
         by = {self.column(group.input, number) for number in group.by}
         return _digest("group", self.rows(group.input).digest, sorted(by))
 
-    def _total(self, group: Group, number: int) -> str:
+    def _total(self, group: relations.Group, number: int) -> str:
         if number in group.by:
             return _digest("by", self.column(group.input, number))
         total, below = group.totals[self._place(group, number) - len(group.by)], self._of(group.input)
         parts = ["" if part is None else _scalar(part, below) for part in (total.argument, total.filter)]
         return _digest("total", total.function, parts, self._grouped(group))
 
-    def _ranked(self, rank: Rank) -> str:
+    def _ranked(self, rank: relations.Rank) -> str:
         below = self._of(rank.input)
         partition = {below(number) for number in rank.partition}
         order = [_scalar(scalar, below) for scalar in rank.order]
         return _digest("rank", self.rows(rank.input).digest, sorted(partition), order)
 
-    def _branches(self, union: Union) -> list[str]:
+    def _branches(self, union: relations.Union) -> list[str]:
         return [self.rows(branch).digest for branch in union.branches]
 
-    def _united(self, union: Union, number: int) -> str:
+    def _united(self, union: relations.Union, number: int) -> str:
         """What each branch has for the column, in the order of the branches."""
         place = self._place(union, number)
         columns = [self.column(branch, branch.columns[place].id) for branch in union.branches]
         return _digest("united", self._branches(union), columns)
 
-    def _found(self, exists: Exists) -> str:
+    def _found(self, exists: relations.Exists) -> str:
         """Whether a row has a partner: a condition on the row, given all the others."""
 
         def side(number: int) -> str:
@@ -271,7 +257,7 @@ class _Reader:
         conditions = _conditions(exists.condition, side)
         return _digest("exists", str(exists.negated), self.rows(exists.among).digest, sorted(conditions))
 
-    def _windowed(self, window: Window, number: int) -> str:
+    def _windowed(self, window: relations.Window, number: int) -> str:
         """What a window function says of a row depends on all rows it looks at."""
         if self._is_in(window.input, number):
             return self.column(window.input, number)
@@ -282,7 +268,7 @@ class _Reader:
         words = [call.function, call.frame, call.type.value]
         return _digest("window", self.rows(window.input).digest, words, arguments, sorted(partition), order)
 
-    def _joined(self, join: Join) -> _Rows:
+    def _joined(self, join: relations.Join) -> _Rows:
         if join.outer and self._looks_up(join):
             return self.rows(join.left)
         left, right = self.rows(join.left), self.rows(join.right)
@@ -293,7 +279,7 @@ class _Reader:
             return (right if _is_one_row(join.left) else left).where(conditions)
         return _Rows(base=_digest("pairs", left.digest, right.digest)).where(conditions)
 
-    def _beside(self, join: Join, number: int) -> str:
+    def _beside(self, join: relations.Join, number: int) -> str:
         """A column of one side as a column of the join."""
         if not join.outer:
             return self._side(join, number)
@@ -302,18 +288,18 @@ class _Reader:
         conditions = _conditions(join.condition, partial(self._side, join))
         return _digest("found", self.column(join.right, number), self.rows(join.right).digest, sorted(conditions))
 
-    def _side(self, join: Join, number: int) -> str:
+    def _side(self, join: relations.Join, number: int) -> str:
         """A column of one of two rows; a single row's columns are the same beside every row."""
         side, name = (join.left, "left") if self._is_in(join.left, number) else (join.right, "right")
         column = self.column(side, number)
         return column if _beside_one_row(join) else _digest(name, column)
 
-    def _looks_up(self, join: Join) -> bool:
+    def _looks_up(self, join: relations.Join) -> bool:
         """Every row of the left finds at most one on the right, by the columns that are grouped there: it stays one."""
         group = join.right
-        while isinstance(group, Project):
+        while isinstance(group, relations.Project):
             group = group.input
-        if not isinstance(group, Group) or not group.by:
+        if not isinstance(group, relations.Group) or not group.by:
             return False
         found = set()
         for condition in conjuncts(join.condition):
@@ -338,21 +324,21 @@ class _Reader:
 def _is_one_row(relation: Relation) -> bool:
     """Totals of everything: one row, whatever there is to add up."""
     match relation:
-        case Project():
+        case relations.Project():
             return _is_one_row(relation.input)
-        case Group():
+        case relations.Group():
             return not relation.by
-        case Join(outer=False, condition=inner.TRUE):
+        case relations.Join(outer=False, condition=inner.TRUE):
             return _is_one_row(relation.left) and _is_one_row(relation.right)
         case _:
             return False
 
 
-def _beside_one_row(join: Join) -> bool:
+def _beside_one_row(join: relations.Join) -> bool:
     return not join.outer and (_is_one_row(join.left) or _is_one_row(join.right))
 
 
-def _listed_keys(listed: ListedKeys) -> str:
+def _listed_keys(listed: relations.ListedKeys) -> str:
     (column,), keys = listed.columns, listed.keys
     if isinstance(keys, KeyRange):
         steps = [str(keys.count), str(keys.months), str(keys.microseconds)]
@@ -360,7 +346,7 @@ def _listed_keys(listed: ListedKeys) -> str:
     return _digest("keys", column.type.value, list_digest(keys))
 
 
-def _listed(listed: Listed) -> str:
+def _listed(listed: relations.Listed) -> str:
     types = [column.type.value for column in listed.columns]
     rows = [ascii([value_text(value) for value in row]) for row in listed.rows]
     return _digest("list", types, sorted(rows), str(listed.from_step))

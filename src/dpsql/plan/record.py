@@ -27,24 +27,10 @@ from dpsql.plan.recall import Way
 from dpsql.privacy.events import PRICED_EVENTS
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain
+from dpsql.sql import relations
 from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.emit import statement_text
 from dpsql.sql.intervals import Interval
-from dpsql.sql.relations import (
-    Column,
-    Exists,
-    Filter,
-    Group,
-    Join,
-    Listed,
-    ListedKeys,
-    Project,
-    Rank,
-    Scan,
-    Total,
-    Union,
-    Window,
-)
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
 from dpsql.sql.slots import Slot, SlotKind
@@ -85,19 +71,19 @@ NAMES: Final[Mapping[str, type[Any]]] = {
     "slot_kind": SlotKind,
     "grain": Grain,
     "statement": Statement,
-    "scan": Scan,
-    "listed": Listed,
-    "listed_keys": ListedKeys,
-    "filter": Filter,
-    "project": Project,
-    "join": Join,
-    "group": Group,
-    "total": Total,
-    "rank": Rank,
-    "window": Window,
-    "union": Union,
-    "exists": Exists,
-    "column": Column,
+    "scan": relations.Scan,
+    "listed": relations.Listed,
+    "listed_keys": relations.ListedKeys,
+    "filter": relations.Filter,
+    "project": relations.Project,
+    "join": relations.Join,
+    "group": relations.Group,
+    "total": relations.Total,
+    "rank": relations.Rank,
+    "window": relations.Window,
+    "union": relations.Union,
+    "exists": relations.Exists,
+    "column": relations.Column,
     "type": SqlType,
     "interval": Interval,
     "ref": ColumnRef,

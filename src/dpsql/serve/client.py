@@ -20,23 +20,8 @@ import dpsql
 from dpsql.closing import Closing
 from dpsql.errors import BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
-from dpsql.serve.wire import (
-    LONGEST_REPLY,
-    PROTOCOL,
-    WIRE,
-    Gone,
-    Lines,
-    Message,
-    Price,
-    ServedAnswer,
-    ServedAudit,
-    Standing,
-    TooLong,
-    TooSlow,
-    decoded,
-    error_from_wire,
-    number_to_wire,
-)
+from dpsql.serve import wire
+from dpsql.serve.wire import Message
 from dpsql.written import in_utc
 
 T = TypeVar("T")
@@ -47,7 +32,7 @@ class Client(Closing):
 
     def __init__(self, connection: sockets.socket, *, timeout: float | None) -> None:
         """Use `dpsql.connect`."""
-        self._lines = Lines(connection, LONGEST_REPLY)
+        self._lines = wire.Lines(connection, wire.LONGEST_REPLY)
         self._timeout = timeout
         self._lock = threading.Lock()
         self.name = self.role = ""
@@ -60,22 +45,22 @@ class Client(Closing):
             return told["name"], told["role"], told.get("protocol")
 
         name, role, protocol = self._asked({"do": "hello", "token": token}, read)
-        if protocol != PROTOCOL:
+        if protocol != wire.PROTOCOL:
             raise NoSource(
-                f"the server speaks protocol {protocol}, and this client {PROTOCOL}",
+                f"the server speaks protocol {protocol}, and this client {wire.PROTOCOL}",
                 why="they are of different versions of dpsql, and may take each other's words for something else",
                 fix="install the version of the server here: its owner knows it",
             )
         self.name, self.role = name, role
 
-    def sql(self, sql: str, *, max_cost: Number | None = None, **words: Unpack[dpsql.QueryWords]) -> ServedAnswer:
+    def sql(self, sql: str, *, max_cost: Number | None = None, **words: Unpack[dpsql.QueryWords]) -> wire.ServedAnswer:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
         limit = {} if max_cost is None else {"max_cost": _number("max_cost", max_cost)}
-        told = self._asked({"do": "sql", "sql": sql, **_options(**words), **limit}, self._read(ServedAnswer))
+        told = self._asked({"do": "sql", "sql": sql, **_options(**words), **limit}, self._read(wire.ServedAnswer))
 
         def better(
             *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
-        ) -> ServedAnswer:
+        ) -> wire.ServedAnswer:
             others: dpsql.QueryWords = {**words, "epsilon": None, "fresh": False}
             return self.sql(dpsql.repriced(sql, within=within, epsilon=epsilon), max_cost=max_cost, **others)
 
@@ -83,7 +68,7 @@ class Client(Closing):
 
     def query(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> ServedQuery:
         """A question with its price and its margins: nothing is read, nothing is spent."""
-        price = self._asked({"do": "cost", "sql": sql, **_options(**words)}, self._read(Price))
+        price = self._asked({"do": "cost", "sql": sql, **_options(**words)}, self._read(wire.Price))
         return ServedQuery(client=self, sql=sql, words=words, price=price)
 
     def cost(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> Fraction:
@@ -95,24 +80,24 @@ class Client(Closing):
         request = {"do": "explain", "sql": sql, **_options(**words)}
         return self._asked(request, lambda told: str(told["text"]))
 
-    def sample(self, table: str, *, rows: int = 5) -> ServedAnswer:
+    def sample(self, table: str, *, rows: int = 5) -> wire.ServedAnswer:
         """Rows of a table as they could be, as `Analyst.sample`: invented, free, nothing of the data."""
         name = str(table).replace('"', '""')
         return self.sql(f'SIMULATE SELECT * FROM "{name}" LIMIT {rows}')
 
     @property
-    def budget(self) -> Standing:
+    def budget(self) -> wire.Standing:
         """What can be spent of the analyst's grant; for other roles, what the promise has."""
-        return self._asked({"do": "budget"}, self._read(Standing))
+        return self._asked({"do": "budget"}, self._read(wire.Standing))
 
     def ledger(self, *, since: datetime | None = None) -> list[dict[str, object]]:
         """The entries of the ledger: of an analyst their own, with texts; of an auditor all, without; of an owner
         all, with texts."""
         return self._asked({"do": "ledger", **_since(since)}, lambda told: list(told["entries"]))
 
-    def audit(self, *, since: datetime | None = None) -> ServedAudit:
+    def audit(self, *, since: datetime | None = None) -> wire.ServedAudit:
         """Whether the promise was kept, with every price derived again."""
-        return self._asked({"do": "audit", **_since(since)}, self._read(ServedAudit))
+        return self._asked({"do": "audit", **_since(since)}, self._read(wire.ServedAudit))
 
     def verify(self) -> int:
         """The number of entries of a ledger that verifies; LedgerBroken otherwise."""
@@ -140,16 +125,16 @@ class Client(Closing):
 
     def _read(self, kind: type[T]) -> Callable[[Message], T]:
         """The reader of a value that this role is told."""
-        return lambda told: WIRE[self.role].from_json(told, kind)
+        return lambda told: wire.WIRE[self.role].from_json(told, kind)
 
     def _asked(self, request: Message, read: Callable[[Message], T]) -> T:
         """What the server says, as it is read here; its error, raised here."""
         line = self._reply(request)
         try:
-            reply = decoded(line)
+            reply = wire.decoded(line)
             if "error" not in reply:
                 return read(dict(reply["ok"]))
-            error = error_from_wire(reply["error"], sql=request.get("sql"))
+            error = wire.error_from_wire(reply["error"], sql=request.get("sql"))
         except (NotUnderstood, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise _unreachable(_NO_SERVER) from None
         raise error
@@ -158,7 +143,7 @@ class Client(Closing):
         """One line of the server. One that does not come ends the connection: the next would be taken for it."""
         with self._lock:
             try:
-                with suppress(Gone):  # what it has said before it left can be read all the same
+                with suppress(wire.Gone):  # what it has said before it left can be read all the same
                     self._lines.send(request, within=self._timeout)
                 return self._lines.next(first_byte_within=self._timeout, rest_within=self._timeout)
             except (TypeError, ValueError, RecursionError):
@@ -167,7 +152,7 @@ class Client(Closing):
                     why="texts and numbers of ordinary size go over the socket, and nothing else",
                     fix="pass the SQL as a text, and numbers as int, float, Fraction or Decimal",
                 ) from None
-            except (Gone, TooSlow, TooLong) as ended:
+            except (wire.Gone, wire.TooSlow, wire.TooLong) as ended:
                 self.close()
                 raise _unreachable(_ENDED[type(ended)], fix=_AGAIN) from None
             except BaseException:  # Ctrl-C among them
@@ -182,7 +167,7 @@ class ServedQuery:
     client: Client
     sql: str
     words: dpsql.QueryWords
-    price: Price
+    price: wire.Price
 
     @property
     def cost(self) -> dpsql.Cost:
@@ -196,7 +181,7 @@ class ServedQuery:
 
     def run(
         self, *, epsilon: Number | None = None, within: Number | None = None, max_cost: Number | None = None
-    ) -> ServedAnswer:
+    ) -> wire.ServedAnswer:
         """The answer, at this price or as precise as `within` where they are said."""
         sql, words = self.sql, self.words.copy()
         if within is not None:
@@ -221,9 +206,9 @@ def _nothing(told: Message) -> None:
 _QUEUED: Final = 0.01  # seconds between two tries to connect
 _NO_SERVER: Final = "what answers there is no server of dpsql"
 _ENDED: Final = {
-    Gone: "the server has closed the connection",
-    TooSlow: "the server did not answer in time",
-    TooLong: "the answer is longer than a client reads",
+    wire.Gone: "the server has closed the connection",
+    wire.TooSlow: "the server did not answer in time",
+    wire.TooLong: "the answer is longer than a client reads",
 }
 _AGAIN: Final = "connect again: what was charged stays charged, and asked again it is told for nothing"
 _START: Final = "have the owner start it: dpsql serve --socket {path}"
@@ -265,7 +250,7 @@ def _number(name: str, value: Number | None) -> object:
     finite = value.is_finite() if isinstance(value, Decimal) else not isinstance(value, float) or isfinite(value)
     if not finite:
         _REQUIRED[name](**{name: value})
-    return number_to_wire(value)
+    return wire.number_to_wire(value)
 
 
 def _since(since: datetime | None) -> Message:

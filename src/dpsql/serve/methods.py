@@ -10,18 +10,8 @@ from typing import Any, Final
 
 from dpsql import Analyst, Answer, Budget, Estimate, Noisy, Owner
 from dpsql.errors import DpsqlError, InternalError, NotPermitted
-from dpsql.serve.wire import (
-    WIRE,
-    Cell,
-    Message,
-    Price,
-    ServedAnswer,
-    ServedAudit,
-    Standing,
-    error_to_wire,
-    not_understood,
-    number_from_wire,
-)
+from dpsql.serve import wire
+from dpsql.serve.wire import Message
 from dpsql.written import moment
 
 OWNER: Final = "owner"
@@ -73,9 +63,9 @@ def reply_to(visit: Visit, request: Message) -> Message:
     try:
         return {"ok": answered(visit, request)}
     except DpsqlError as error:
-        return error_to_wire(error)
+        return wire.error_to_wire(error)
     except Exception:  # whatever it is: its words could tell about rows
-        return error_to_wire(a_bug())
+        return wire.error_to_wire(a_bug())
 
 
 def is_question(request: Message) -> bool:
@@ -103,7 +93,7 @@ def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:
     word = request.get("do")
     method = METHODS.get(word) if isinstance(word, str) else None
     if method is None:
-        raise not_understood()
+        raise wire.not_understood()
     if visit.role not in method.roles:
         raise NotPermitted(
             f"{word} is not for the role {visit.role}",
@@ -112,28 +102,28 @@ def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:
         )
     said = {name: value for name, value in request.items() if name != "do"}
     if not set(method.needs) <= set(said) <= {*method.needs, *method.takes}:
-        raise not_understood()
+        raise wire.not_understood()
     if not all(isinstance(said[name], str) for name in method.needs):
-        raise not_understood()
+        raise wire.not_understood()
     return method, said
 
 
 def _told(visit: Visit, value: object) -> Message:
     """A value as this role is told it."""
-    message: Any = WIRE[visit.role].to_json(value)
+    message: Any = wire.WIRE[visit.role].to_json(value)
     return dict(message)
 
 
 def _sql(visit: Visit, said: Message) -> Message:
     with visit.owner.keeper.refusals_written(visit.name, said["sql"]):
-        options = _options(said) | {"max_cost": number_from_wire(said.get("max_cost"))}
+        options = _options(said) | {"max_cost": wire.number_from_wire(said.get("max_cost"))}
         asking = visit.asking()  # refused where nothing was granted
     return _told(visit, served(asking.sql(said["sql"], **options)))  # writes its own refusals
 
 
 def _cost(visit: Visit, said: Message) -> Message:
     query = visit.asking().query(said["sql"], **_options(said))
-    return _told(visit, Price(epsilon=query.cost.epsilon, delta=query.cost.delta, margins=query.margins))
+    return _told(visit, wire.Price(epsilon=query.cost.epsilon, delta=query.cost.delta, margins=query.margins))
 
 
 def _explain(visit: Visit, said: Message) -> Message:
@@ -141,13 +131,13 @@ def _explain(visit: Visit, said: Message) -> Message:
 
 
 def _options(said: Message) -> dict[str, Any]:
-    numbers = {name: number_from_wire(said.get(name)) for name in _NUMBERS}
+    numbers = {name: wire.number_from_wire(said.get(name)) for name in _NUMBERS}
     return numbers | {name: said.get(name) for name in _WORDS} | {name: said.get(name, False) for name in _FLAGS}
 
 
-def served(answer: Answer) -> ServedAnswer:
+def served(answer: Answer) -> wire.ServedAnswer:
     """An answer as plain values, and as the text a terminal shows."""
-    return ServedAnswer(
+    return wire.ServedAnswer(
         columns=tuple(answer.columns),
         rows=tuple(tuple(map(_cell, row)) for row in answer.rows),
         kinds=tuple((each.type.value, each.is_noisy) for each in answer.types),
@@ -163,9 +153,9 @@ def served(answer: Answer) -> ServedAnswer:
     )
 
 
-def _cell(cell: Any) -> Cell:
+def _cell(cell: Any) -> wire.Cell:
     if not isinstance(cell, Noisy):
-        plain: Cell = cell
+        plain: wire.Cell = cell
         return plain
     return Estimate(value=cell.value, margin=cell.margin, low=cell.low, high=cell.high, doubtful=cell.doubtful)
 
@@ -174,8 +164,10 @@ def _budget(visit: Visit, said: Message) -> Message:
     return _told(visit, _standing(visit.asking().budget if visit.role == ANALYST else visit.owner.budget))
 
 
-def _standing(budget: Budget) -> Standing:
-    return Standing(total=budget.total, spent=budget.spent, left=budget.left, short=budget.short, text=repr(budget))
+def _standing(budget: Budget) -> wire.Standing:
+    return wire.Standing(
+        total=budget.total, spent=budget.spent, left=budget.left, short=budget.short, text=repr(budget)
+    )
 
 
 def _freeze(visit: Visit, said: Message) -> Message:
@@ -195,7 +187,7 @@ def _verify(visit: Visit, said: Message) -> Message:
 def _audit(visit: Visit, said: Message) -> Message:
     """Texts are for their authors and the owner."""
     found = visit.owner.keeper.audit(since=_since(said), texts=visit.role == OWNER)
-    return _told(visit, ServedAudit(holds=found.holds, text=str(found), markdown=found.markdown()))
+    return _told(visit, wire.ServedAudit(holds=found.holds, text=str(found), markdown=found.markdown()))
 
 
 def _ledger(visit: Visit, said: Message) -> Message:
@@ -213,7 +205,7 @@ def _since(said: Message) -> datetime | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise not_understood()
+        raise wire.not_understood()
     return moment("since", text)
 
 

@@ -17,20 +17,10 @@ from typing import Final
 from dpsql import Owner
 from dpsql.errors import NO_REFUSALS, BadParameter, DpsqlError, NotPermitted, OutOfTime
 from dpsql.require import require_count, require_seconds
+from dpsql.serve import wire
 from dpsql.serve.listening import Lobby, Seats, is_gone, listening, require_mode
 from dpsql.serve.methods import ANALYST, Visit, a_bug, is_question
-from dpsql.serve.wire import (
-    LONGEST_REQUEST,
-    PROTOCOL,
-    Gone,
-    Lines,
-    Message,
-    TooLong,
-    TooSlow,
-    decoded,
-    error_to_wire,
-    not_understood,
-)
+from dpsql.serve.wire import Message
 from dpsql.serve.workers import Done, Task, Workers, done_here
 
 _TICK: Final = 0.1  # seconds: how often a wait looks whether it should stop
@@ -211,41 +201,41 @@ class SocketServer:
 
     def _attend(self, connection: socket.socket) -> None:
         try:
-            with connection, suppress(Gone, TooSlow):
-                self._converse(connection, Lines(connection, LONGEST_REQUEST))
+            with connection, suppress(wire.Gone, wire.TooSlow):
+                self._converse(connection, wire.Lines(connection, wire.LONGEST_REQUEST))
         finally:
             self._leave(connection)
 
-    def _converse(self, connection: socket.socket, lines: Lines) -> None:
+    def _converse(self, connection: socket.socket, lines: wire.Lines) -> None:
         visit, token = None, ""
         while not self._is_stopped:
             try:
                 first = self._patience if visit is None else self._idle
-                request = decoded(lines.next(first_byte_within=first, rest_within=self._patience))
+                request = wire.decoded(lines.next(first_byte_within=first, rest_within=self._patience))
                 if visit is None:
                     with self._lock:
                         self._lobby.leave(connection)
                     token = _token_of(request)
                     visit = self._recognised(connection, token)
-                    told: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}}
+                    told: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": wire.PROTOCOL}}
                 else:
                     self._require_still(visit, token)
                     self._answer(visit, request, lines)
                     continue
-            except TooLong:
-                lines.send(error_to_wire(not_understood()), within=self._patience)
+            except wire.TooLong:
+                lines.send(wire.error_to_wire(wire.not_understood()), within=self._patience)
                 return  # where the next request begins is not known
             except DpsqlError as error:
-                told = error_to_wire(error)
-            except (Gone, TooSlow):
+                told = wire.error_to_wire(error)
+            except (wire.Gone, wire.TooSlow):
                 raise
             except Exception:  # whatever it is: its words could tell about rows
-                told = error_to_wire(a_bug())
+                told = wire.error_to_wire(a_bug())
             lines.send(told, within=self._patience)
             if visit is None:
                 return
 
-    def _answer(self, visit: Visit, request: Message, lines: Lines) -> None:
+    def _answer(self, visit: Visit, request: Message, lines: wire.Lines) -> None:
         question, analyst = is_question(request), visit.role == ANALYST
         if question:
             self._refusals.require_few(visit.name)

@@ -19,21 +19,10 @@ from typing import Any, Final, Protocol
 from dpsql.charts.letters import without_symbols
 from dpsql.errors import BadParameter
 from dpsql.safe_text import html_text, printable
+from dpsql.session import render
 from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.digits import Cost, shown_number, shown_percent
 from dpsql.session.noisy import Estimate, Noisy
-from dpsql.session.render import (
-    DOUBTFUL,
-    FRAMED,
-    PLAIN,
-    ROWS,
-    WITHOUT_MARGIN,
-    boxed,
-    is_doubtful,
-    is_number,
-    plain_cell,
-    remarks,
-)
 from dpsql.session.tables import ColumnType, by_column, csv_text, require_arrow, to_arrow_file, to_parquet, unique_names
 
 INLINE: Final = "inline"
@@ -113,7 +102,7 @@ def summary(answer: Told, *, plain: bool = False) -> list[str]:
     """What belongs to an answer besides its rows: what ± is, what it cost and what is left, and what to know of it."""
     if answer.is_text:
         return []
-    remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
+    remark = render.remarks(answer.rows, percent=shown_percent(answer.confidence))
     lines = [remark, " · ".join(paid(answer, drawn=True)), *(f"note: {printable(note)}" for note in answer.notes)]
     return [without_symbols(line) for line in lines] if plain else lines
 
@@ -135,7 +124,7 @@ def all_doubtful(answers: Sequence[Told]) -> bool:
     """Whether there are noisy numbers, and of each the noise may be all there is. What is computed from such numbers
     and shows no margin may be noise as well, where no cell beside it tells."""
     noisy = [cell for answer in answers for cell in _noisy_cells(answer)]
-    return (bool(noisy) or any(map(_hides_margins, answers))) and all(map(is_doubtful, noisy))
+    return (bool(noisy) or any(map(_hides_margins, answers))) and all(map(render.is_doubtful, noisy))
 
 
 def _noisy_cells(answer: Told) -> list[Noisy | Estimate]:
@@ -143,7 +132,7 @@ def _noisy_cells(answer: Told) -> list[Noisy | Estimate]:
 
 
 def _hides_margins(answer: Told) -> bool:
-    return any(note.endswith(WITHOUT_MARGIN) for note in answer.notes) and not _noisy_cells(answer)
+    return any(note.endswith(render.WITHOUT_MARGIN) for note in answer.notes) and not _noisy_cells(answer)
 
 
 def _table(answer: Told, intervals: str, plain: bool) -> str:
@@ -151,7 +140,7 @@ def _table(answer: Told, intervals: str, plain: bool) -> str:
         text = "\n".join(printable_lines(answer)) + "\n"
         return without_symbols(text) if plain else text
     columns, rows = _cells(answer, intervals)
-    return boxed(columns, rows, [], look=PLAIN if plain else FRAMED, most=len(rows)) + "\n"
+    return render.boxed(columns, rows, [], look=render.PLAIN if plain else render.FRAMED, most=len(rows)) + "\n"
 
 
 def printable_lines(answer: Told) -> list[str]:
@@ -195,11 +184,11 @@ def _markdown_cell(cell: object, plain: bool) -> str:
 
 
 def _one_cell(cell: object, plain: bool) -> str:
-    look = PLAIN if plain else FRAMED
+    look = render.PLAIN if plain else render.FRAMED
     if not isinstance(cell, Noisy | Estimate):
-        return plain_cell(cell, look)
+        return render.plain_cell(cell, look)
     value, margin = shown_number(cell.value, cell.margin, thousands=look.thousands)
-    return f"{value} {look.sign} {margin}" + f" {look.doubtful}" * is_doubtful(cell)
+    return f"{value} {look.sign} {margin}" + f" {look.doubtful}" * render.is_doubtful(cell)
 
 
 def _records(answer: Told, intervals: str, plain: bool) -> str:
@@ -209,7 +198,7 @@ def _records(answer: Told, intervals: str, plain: bool) -> str:
     columns, rows = _cells(answer, intervals)
     names = [printable(name) for name in columns]
     width = max(map(len, names))
-    line = (PLAIN if plain else FRAMED).line * 2
+    line = (render.PLAIN if plain else render.FRAMED).line * 2
     return "".join(
         f"{line} row {number}\n"
         + "".join(f"{name:<{width}}  {_one_cell(cell, plain)}\n" for name, cell in zip(names, row, strict=True))
@@ -253,7 +242,7 @@ def _objects(answer: Told, intervals: str) -> list[dict[str, object]]:
 def _json_cell(cell: object) -> object:
     if isinstance(cell, Noisy | Estimate):
         parts = {"value": cell.value, "low": cell.low, "high": cell.high, "margin": cell.margin}
-        return {**{name: _json_cell(part) for name, part in parts.items()}, "doubtful": is_doubtful(cell)}
+        return {**{name: _json_cell(part) for name, part in parts.items()}, "doubtful": render.is_doubtful(cell)}
     if isinstance(cell, float):
         return cell if math.isfinite(cell) else str(cell)  # JSON has no NaN and no infinities
     if isinstance(cell, Fraction):
@@ -290,7 +279,7 @@ def footer(answer: Told, *, label: str | None = None) -> list[str]:
     for what stands above them as its label."""
     ledger = [] if answer.head is None else [f"ledger {answer.head}"]
     cost = " · ".join([*paid(answer, drawn=False), *ledger])
-    remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
+    remark = render.remarks(answer.rows, percent=shown_percent(answer.confidence))
     return [remark, cost, *(f"note: {printable(note)}" for note in answer.notes if note != label)]
 
 
@@ -314,8 +303,8 @@ def lines_page(text: str) -> str:
 def table_page(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """The rows as a table; of long answers the beginning, and how many more there are."""
     head = "".join(f'<th scope="col">{html_text(name)}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[:ROWS])
-    more = f"<div>… {len(rows) - ROWS} more rows</div>" if len(rows) > ROWS else ""
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[: render.ROWS])
+    more = f"<div>… {len(rows) - render.ROWS} more rows</div>" if len(rows) > render.ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
@@ -331,16 +320,16 @@ def price_page(sql: str, *, price: str, expected: Iterable[str]) -> str:
 
 def _cell(cell: object) -> str:
     if not isinstance(cell, Noisy | Estimate):
-        aligned = ' style="text-align:right"' if is_number(cell) else ""
-        return f"<td{aligned}>{html_text(plain_cell(cell))}</td>"
-    doubtful = is_doubtful(cell)
+        aligned = ' style="text-align:right"' if render.is_number(cell) else ""
+        return f"<td{aligned}>{html_text(render.plain_cell(cell))}</td>"
+    doubtful = render.is_doubtful(cell)
     value, margin = shown_number(cell.value, cell.margin)
     spoken = " plus or minus ".join(shown_number(cell.value, cell.margin, thousands="")).replace(
         "?", "an unknown margin"
     )
     spoken += ", too noisy to use" * doubtful
     style = f"text-align:right{f';{_HATCHED}' * doubtful}"
-    shown = f"{value} ± {margin}" + f" {DOUBTFUL}" * doubtful
+    shown = f"{value} ± {margin}" + f" {render.DOUBTFUL}" * doubtful
     return f'<td style="{style}"><span role="img" aria-label="{html_text(spoken)}">{html_text(shown)}</span></td>'
 
 

@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, Self, TypeAlias, T
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import Number
-from dpsql.session.tables import (
-    ArrowTable,
-    Cells,
-    ColumnType,
-    PandasFrame,
-    PolarsFrame,
-    by_column,
-    csv_text,
-    to_arrow,
-    to_pandas,
-    to_polars,
-    unique_names,
-)
+from dpsql.session import tables
 
 if TYPE_CHECKING:
     from dpsql.session.formats import Told
@@ -71,7 +59,7 @@ class Tabular(Generic[Value]):
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
-    types: tuple[ColumnType, ...]
+    types: tuple[tables.ColumnType, ...]
     """Of each column, from the plan; nothing where there is none."""
     again: Again[Self] | None
 
@@ -83,7 +71,7 @@ class Tabular(Generic[Value]):
 
     def __getitem__(self, column: str) -> list[Value]:
         """The cells of a column; of the first, where several have its name."""
-        names = unique_names(self.columns)
+        names = tables.unique_names(self.columns)
         if column not in names:
             raise BadName(
                 f"the answer has no column {column!r}",
@@ -122,19 +110,19 @@ class Tabular(Generic[Value]):
 
     def dicts(self) -> list[dict[str, Value]]:
         """One dictionary per row; numbers keep their margins."""
-        return [dict(zip(unique_names(self.columns), row, strict=True)) for row in self.rows]
+        return [dict(zip(tables.unique_names(self.columns), row, strict=True)) for row in self.rows]
 
-    def df(self, *, intervals: Intervals = "none") -> PandasFrame:
+    def df(self, *, intervals: Intervals = "none") -> tables.PandasFrame:
         """A pandas data frame of the values; with intervals="columns" also x_low and x_high for every noisy x."""
-        return to_pandas(self._table(intervals))
+        return tables.to_pandas(self._table(intervals))
 
-    def pl(self, *, intervals: Intervals = "none") -> PolarsFrame:
+    def pl(self, *, intervals: Intervals = "none") -> tables.PolarsFrame:
         """A polars data frame, as `df`."""
-        return to_polars(self._table(intervals))
+        return tables.to_polars(self._table(intervals))
 
-    def arrow(self, *, intervals: Intervals = "none") -> ArrowTable:
+    def arrow(self, *, intervals: Intervals = "none") -> tables.ArrowTable:
         """An Arrow table, as `df`."""
-        return to_arrow(self._table(intervals))
+        return tables.to_arrow(self._table(intervals))
 
     def to_csv(self, path: str | Path, *, intervals: Intervals = "none", spreadsheet_safe: bool = True) -> None:
         """Write the values as CSV, in UTF-8; NULL is an empty field.
@@ -142,10 +130,10 @@ class Tabular(Generic[Value]):
         A key can begin with = + - or @ and would then be run as a formula by a spreadsheet that opens the file. Such
         texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
         """
-        out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
+        out = tables.csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
         Path(path).write_text(out, encoding="utf-8", newline="")
 
-    def _table(self, intervals: Intervals) -> dict[str, Cells]:
+    def _table(self, intervals: Intervals) -> dict[str, tables.Cells]:
         """The columns by name, every name once."""
         if intervals not in ("none", "columns"):
             raise BadParameter(
@@ -153,4 +141,4 @@ class Tabular(Generic[Value]):
                 why="a table has either plain values or columns for the ends of the intervals",
                 fix='pass intervals="none" or intervals="columns"',
             )
-        return by_column(self.columns, self.rows, ends=intervals == "columns", types=self.types)
+        return tables.by_column(self.columns, self.rows, ends=intervals == "columns", types=self.types)

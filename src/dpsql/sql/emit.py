@@ -17,26 +17,8 @@ from dpsql.catalog.model import Cells, KeyRange, Parameter, Value
 from dpsql.catalog.spelling import ENGINE_TYPES, quoted
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
-from dpsql.sql import functions, inner
-from dpsql.sql.relations import (
-    AwaitedRows,
-    Column,
-    Exists,
-    Filter,
-    Group,
-    Join,
-    Listed,
-    ListedKeys,
-    Project,
-    Rank,
-    Relation,
-    Scan,
-    Total,
-    Union,
-    Window,
-    inputs,
-    ref,
-)
+from dpsql.sql import functions, inner, relations
+from dpsql.sql.relations import Column, Relation
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, Constant, Scalar, Windowed, columns_of
 from dpsql.sql.words import PAIRS
@@ -121,7 +103,7 @@ class _Printer:
 
     def name_shared(self, relation: Relation) -> None:
         """What is grouped or ranked once and read twice is computed once."""
-        readers = Counter(id(below) for each in _each(relation) for below in inputs(each))
+        readers = Counter(id(below) for each in _each(relation) for below in relations.inputs(each))
         for each in _each(relation):
             if readers[id(each)] > 1 and _is_work(each):
                 text = self._select(each, {column.id for column in each.columns})
@@ -138,52 +120,52 @@ class _Printer:
 
     def _select(self, relation: Relation, needed: set[int]) -> str:
         match relation:
-            case Scan():
+            case relations.Scan():
                 return self._scan(relation, needed)
-            case ListedKeys():
+            case relations.ListedKeys():
                 return self._listed_keys(relation)
-            case Listed():
+            case relations.Listed():
                 return self._listed(relation)
-            case AwaitedRows():  # the canonical text of what is not known yet; never sent to an engine
+            case relations.AwaitedRows():  # the canonical text of what is not known yet; never sent to an engine
                 names = ", ".join(self.name(column.id) for column in relation.columns)
                 return f"SELECT * FROM (VALUES :released{relation.question}) AS v({names})"
-            case Filter():
+            case relations.Filter():
                 below = needed | columns_of(relation.condition)
                 source, condition = self.table(relation.input, below), self.scalar(relation.condition)
                 return f"SELECT {self._plain(relation.columns, needed)} FROM {source} WHERE {condition}"
-            case Project():
+            case relations.Project():
                 return self._project(relation, needed)
-            case Join():
+            case relations.Join():
                 return self._join(relation, needed)
-            case Group():
+            case relations.Group():
                 return self._group(relation)
-            case Rank():
+            case relations.Rank():
                 return self._rank(relation, needed)
-            case Union():
+            case relations.Union():
                 return self._union(relation, needed)
-            case Exists():
+            case relations.Exists():
                 return self._exists(relation, needed)
-            case Window():
+            case relations.Window():
                 return self._window(relation, needed)
 
     def _plain(self, columns: Iterable[Column], needed: set[int]) -> str:
         once = dict.fromkeys(column.id for column in columns if column.id in needed)
         return ", ".join(map(self.name, once)) or "1"
 
-    def _scan(self, scan: Scan, needed: set[int]) -> str:
+    def _scan(self, scan: relations.Scan, needed: set[int]) -> str:
         pairs = zip(scan.columns, scan.sources, strict=True)
         wanted = [(column, source) for column, source in pairs if column.id in needed]
         columns = [f"{self._read(scan, column, source)} AS {self.name(column.id)}" for column, source in wanted]
         return f"SELECT {', '.join(columns) or '1'} FROM {'.'.join(map(quoted, scan.source.split('.')))}"
 
-    def _read(self, scan: Scan, column: Column, source: str) -> str:
+    def _read(self, scan: relations.Scan, column: Column, source: str) -> str:
         """A declared column as one of our types; a person as the engine holds it."""
         if column.id in scan.raw:
             return quoted(source)
-        read = functions.clean(ref(column))
+        read = functions.clean(relations.ref(column))
         return functions.print_scalar(read, dialect=self.dialect, column=lambda _: quoted(source))
 
-    def _listed_keys(self, relation: ListedKeys) -> str:
+    def _listed_keys(self, relation: relations.ListedKeys) -> str:
         ((column,), keys) = (relation.columns, relation.keys)
         if isinstance(keys, KeyRange):
             return f"SELECT {_member(keys, column.type)} AS {self.name(column.id)} FROM range({keys.count}) AS r(n)"
@@ -192,7 +174,7 @@ class _Printer:
             self._bound[known] = self._bind(keys.values, column.type)
         return f"SELECT unnest({self._bound[known]}) AS {self.name(column.id)}"
 
-    def _listed(self, listed: Listed) -> str:
+    def _listed(self, listed: relations.Listed) -> str:
         names = [self.name(column.id) for column in listed.columns]
         if listed.from_step is not None and not listed.rows:
             # the canonical text of keys that are not known yet; never sent to an engine
@@ -207,7 +189,7 @@ class _Printer:
         self.lists[name] = functions.bound_values(values, type_)
         return f"CAST(${name} AS {ENGINE_TYPES[type_]}[])"
 
-    def _project(self, project: Project, needed: set[int]) -> str:
+    def _project(self, project: relations.Project, needed: set[int]) -> str:
         pairs = {
             column.id: scalar
             for column, scalar in zip(project.columns, project.expressions, strict=True)
@@ -234,14 +216,14 @@ class _Printer:
         self.sizes.update(dict.fromkeys(columns, 1))
         return name
 
-    def _join(self, join: Join, needed: set[int]) -> str:
+    def _join(self, join: relations.Join, needed: set[int]) -> str:
         below = needed | columns_of(join.condition)
         left = self.table(join.left, below & {column.id for column in join.left.columns})
         right = self.table(join.right, below & {column.id for column in join.right.columns})
         kind = "LEFT JOIN" if join.outer else "JOIN"
         return f"SELECT {self._plain(join.columns, needed)} FROM {left} {kind} {right} ON {self.scalar(join.condition)}"
 
-    def _group(self, group: Group) -> str:
+    def _group(self, group: relations.Group) -> str:
         inside = [scalar for total in group.totals for scalar in (total.argument, total.filter) if scalar is not None]
         source = self.table(group.input, set(group.by).union(*map(columns_of, inside)))
         totals = zip(group.columns[len(group.by) :], group.totals, strict=True)
@@ -252,12 +234,12 @@ class _Printer:
         by = f" GROUP BY {', '.join(map(self.name, group.by))}" if group.by else ""
         return f"SELECT {', '.join(columns) or '1'} FROM {source}{by}"
 
-    def _total(self, total: Total) -> str:
+    def _total(self, total: relations.Total) -> str:
         argument = "" if total.argument is None else self.scalar(total.argument)
         text = _TOTALS[total.function].format(argument)
         return text if total.filter is None else f"{text} FILTER (WHERE {self.scalar(total.filter)})"
 
-    def _rank(self, rank: Rank, needed: set[int]) -> str:
+    def _rank(self, rank: relations.Rank, needed: set[int]) -> str:
         below = needed.union(rank.partition, *map(columns_of, rank.order)) - {rank.column.id}
         source = self.table(rank.input, below)
         order = ", ".join(map(self.scalar, rank.order))
@@ -265,7 +247,7 @@ class _Printer:
         window = f"row_number() OVER (PARTITION BY {partition} ORDER BY {order}) AS {self.name(rank.column.id)}"
         return f"SELECT {self._plain(rank.input.columns, needed)}, {window} FROM {source}"
 
-    def _union(self, union: Union, needed: set[int]) -> str:
+    def _union(self, union: relations.Union, needed: set[int]) -> str:
         """Each branch by position, under the names of the whole."""
         places = [place for place, column in enumerate(union.columns) if column.id in needed]
         selects = []
@@ -278,7 +260,7 @@ class _Printer:
             selects.append(f"SELECT {columns or '1'} FROM {source}")
         return " UNION ALL ".join(selects)
 
-    def _exists(self, exists: Exists, needed: set[int]) -> str:
+    def _exists(self, exists: relations.Exists, needed: set[int]) -> str:
         below = needed | columns_of(exists.condition)
         source = self.table(exists.input, below & {column.id for column in exists.input.columns})
         others = self.table(exists.among, below & {column.id for column in exists.among.columns})
@@ -286,7 +268,7 @@ class _Printer:
         inside = f"SELECT 1 FROM {others} WHERE {self.scalar(exists.condition)}"
         return f"SELECT {self._plain(exists.columns, needed)} FROM {source} WHERE {word} ({inside})"
 
-    def _window(self, window: Window, needed: set[int]) -> str:
+    def _window(self, window: relations.Window, needed: set[int]) -> str:
         calls = {
             column.id: call for column, call in zip(window.added, window.calls, strict=True) if column.id in needed
         }
@@ -320,7 +302,7 @@ def _each(relation: Relation) -> tuple[Relation, ...]:
 
     def visit(each: Relation) -> None:
         if id(each) not in found:
-            for below in inputs(each):
+            for below in relations.inputs(each):
                 visit(below)
             found[id(each)] = each
 
@@ -330,7 +312,9 @@ def _each(relation: Relation) -> tuple[Relation, ...]:
 
 def _is_work(relation: Relation) -> bool:
     """Reading a table again is cheaper than keeping a copy; grouping it again, or unnesting a list, is not."""
-    return isinstance(relation, Group | Rank | Window | ListedKeys | Listed) or any(map(_is_work, inputs(relation)))
+    return isinstance(
+        relation, relations.Group | relations.Rank | relations.Window | relations.ListedKeys | relations.Listed
+    ) or any(map(_is_work, relations.inputs(relation)))
 
 
 def _member(keys: KeyRange, type_: SqlType) -> str:

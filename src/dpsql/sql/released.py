@@ -18,29 +18,12 @@ from typing import TypeAlias
 from dpsql.catalog.model import Value
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
-from dpsql.sql import functions
+from dpsql.sql import functions, relations
 from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import EVERYTHING, INT64
 from dpsql.sql.keys import Domain, KeyTable
 from dpsql.sql.notes import Outcome
-from dpsql.sql.relations import (
-    AwaitedRows,
-    Column,
-    Exists,
-    Filter,
-    Group,
-    Join,
-    Listed,
-    ListedKeys,
-    Project,
-    Rank,
-    Relation,
-    Scan,
-    Total,
-    Union,
-    Window,
-    over,
-)
+from dpsql.sql.relations import Column, Relation
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, columns_of, rebuilt, rebuilt_call
 
@@ -182,26 +165,26 @@ class _Filling:
         return self._done[id(relation)]
 
     def _filled(self, relation: Relation) -> Relation:
-        below = over(relation, self.relation)
+        below = relations.over(relation, self.relation)
         match below:
-            case AwaitedRows():
+            case relations.AwaitedRows():
                 self.met.add(below.question)
                 rows = self.known.get(below.question)
-                return below if rows is None else Listed(columns=below.columns, rows=rows)
-            case Filter() | Join() | Exists():
+                return below if rows is None else relations.Listed(columns=below.columns, rows=rows)
+            case relations.Filter() | relations.Join() | relations.Exists():
                 return replace(below, condition=self.scalar(below.condition))
-            case Project():
+            case relations.Project():
                 return replace(below, expressions=tuple(map(self.scalar, below.expressions)))
-            case Group():
+            case relations.Group():
                 return replace(below, totals=tuple(map(self._total, below.totals)))
-            case Rank():
+            case relations.Rank():
                 return replace(below, order=tuple(map(self.scalar, below.order)))
-            case Window():
+            case relations.Window():
                 return replace(below, calls=tuple(rebuilt_call(call, self.scalar) for call in below.calls))
-            case Scan() | ListedKeys() | Listed() | Union():
+            case relations.Scan() | relations.ListedKeys() | relations.Listed() | relations.Union():
                 return below
 
-    def _total(self, total: Total) -> Total:
+    def _total(self, total: relations.Total) -> relations.Total:
         return replace(total, argument=self._maybe(total.argument), filter=self._maybe(total.filter))
 
     def _maybe(self, scalar: Scalar | None) -> Scalar | None:

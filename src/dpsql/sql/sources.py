@@ -10,19 +10,8 @@ from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.names import RESERVED_SCHEMA
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
+from dpsql.sql import joins
 from dpsql.sql.expressions import condition, has_private_value
-from dpsql.sql.joins import (
-    Membership,
-    Parts,
-    chosen,
-    correlated,
-    equated,
-    joined,
-    met,
-    require_aliases,
-    rows_alone,
-    taken_out,
-)
 from dpsql.sql.notes import Notes, Role, awaited_rows
 from dpsql.sql.person_windows import has_windows, qualified
 from dpsql.sql.relations import Column, Listed
@@ -67,7 +56,7 @@ def source_of(query: Select, known: Known, notes: Notes) -> Source:
     return source
 
 
-def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = None) -> tuple[Source, Parts]:
+def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = None) -> tuple[Source, joins.Parts]:
     """The same; in a subquery of WHERE, also the conditions on the row `around` it."""
     known = _with(query.with_, known)
     if query.from_ is None:
@@ -79,12 +68,12 @@ def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = 
         tables.append(_from(item, known, notes))
     scope = tables[0].scope
     for table in tables[1:]:
-        require_aliases(scope, table.scope, query.from_.at)
+        joins.require_aliases(scope, table.scope, query.from_.at)
         scope = scope.using((), table.scope)
-    where, memberships = taken_out(query.where)
-    apart: Parts = ()
+    where, memberships = joins.taken_out(query.where)
+    apart: joins.Parts = ()
     if around is not None:
-        where, apart = correlated(where, scope, around, notes)
+        where, apart = joins.correlated(where, scope, around, notes)
     if len(tables) == 1:
         source = kept_by(tables[0], where, notes)
     else:
@@ -95,11 +84,11 @@ def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = 
     return source, apart
 
 
-def _among(membership: Membership, source: Source, known: Known, notes: Notes) -> Source:
+def _among(membership: joins.Membership, source: Source, known: Known, notes: Notes) -> Source:
     """The rows that have, or have not, a partner in a subquery of WHERE."""
-    query = rows_alone(membership.among.query)
+    query = joins.rows_alone(membership.among.query)
     if not isinstance(query, Select):
-        return chosen(membership, source, _derived(query, (), None, known, notes), (), notes)
+        return joins.chosen(membership, source, _derived(query, (), None, known, notes), (), notes)
     rows, apart = _rows_of(query, known, notes, around=source)
     if apart and (regroups(query) or has_windows(query)):
         raise NotSupported(
@@ -108,7 +97,7 @@ def _among(membership: Membership, source: Source, known: Known, notes: Notes) -
             fix="write it without the comparison: person IN (SELECT person FROM … GROUP BY person HAVING …)",
             at=membership.among.at,
         )
-    return chosen(membership, source, subquery(query, rows, (), None, notes), apart, notes)
+    return joins.chosen(membership, source, subquery(query, rows, (), None, notes), apart, notes)
 
 
 def _one_row(query: Select, notes: Notes) -> Source:
@@ -142,11 +131,11 @@ def _met_in_where(tables: list[Source], scope: Scope, where: Expression | None, 
     parts = [] if where is None else list(conjuncts(condition(where, scope, notes)))
     source, *rest = tables
     while rest:
-        table = next((each for each in rest if any(equated(part, source, each) for part in parts)), rest[0])
+        table = next((each for each in rest if any(joins.equated(part, source, each) for part in parts)), rest[0])
         rest = [each for each in rest if each is not table]
         here = [part for part in parts if _spans(part, _numbers(source), _numbers(table))]
         parts = [part for part in parts if part not in here]
-        source = met(tuple((part, where.at if where else at) for part in here), source, table, notes, at)
+        source = joins.met(tuple((part, where.at if where else at) for part in here), source, table, notes, at)
     notes.multiplied = True
     for part in parts:
         notes.use(Role.FILTER, part, where.at if where else at)
@@ -201,7 +190,7 @@ def _from(item: From, known: Known, notes: Notes) -> Source:
         case Derived():
             return _derived(item.query, item.columns, item.alias, known, notes)
         case Joined():
-            return joined(item, _from(item.left, known, notes), _from(item.right, known, notes), notes)
+            return joins.joined(item, _from(item.left, known, notes), _from(item.right, known, notes), notes)
 
 
 def _derived(

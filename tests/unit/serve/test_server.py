@@ -8,8 +8,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted, OutOfTime, RowLevel
-from dpsql.serve import methods
-from dpsql.serve import server as servers
+from dpsql.serve import methods, wire
 from dpsql.serve.listening import LOBBY
 from in_this_process import raw, serving
 from tests.kits.cases import cases
@@ -107,7 +106,7 @@ def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, d
 
 
 def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, monkeypatch, door):
-    monkeypatch.setattr(servers, "LONGEST_REQUEST", 1000)
+    monkeypatch.setattr(wire, "LONGEST_REQUEST", 1000)
     with serving(clinic, door), dpsql.connect(socket=door, token=token) as other:
         with raw(door) as (_, lines, say):
             assert "ok" in say({"do": "hello", "token": token})

@@ -15,32 +15,11 @@ from typing import Final, TypeGuard
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
-from dpsql.sql.parsing import literals
+from dpsql.sql.parsing import literals, refusals
 from dpsql.sql.parsing.cursor import CLOCKS, RESERVED, Cursor, is_word
 from dpsql.sql.parsing.functions import NULL, called, part_of, unit_of
 from dpsql.sql.parsing.google_sql import BOUNDS, bounded_call
-from dpsql.sql.parsing.refusals import (
-    ALL,
-    ANY,
-    EXCLUDE,
-    EXTENDED_WINDOW,
-    GROUPS,
-    INSIDE_AGGREGATE,
-    LIST,
-    MISSING_PARENTHESES,
-    NAMING,
-    NO_LIST,
-    NO_RULE,
-    ORDER_BY_ALL,
-    PART,
-    SIGNS,
-    STAR,
-    SUBQUERY,
-    SYMMETRIC,
-    Lesson,
-    misread,
-    unsupported,
-)
+from dpsql.sql.parsing.refusals import Lesson, misread, unsupported
 from dpsql.sql.parsing.text import END, NUMBER, QUOTED, STRING
 from dpsql.sql.syntax import (
     Among,
@@ -176,7 +155,7 @@ class Expressions(Cursor, ABC):
                 negated = bool(self.take("NOT"))
                 if self.take_words("DISTINCT", "FROM"):
                     if distinct:
-                        raise unsupported(MISSING_PARENTHESES, at=found.at)
+                        raise unsupported(refusals.MISSING_PARENTHESES, at=found.at)
                     distinct = True
                     right = self._comparison()
                     name = "is_not_distinct" if negated else "is_distinct"
@@ -192,7 +171,7 @@ class Expressions(Cursor, ABC):
             else:
                 break
         if self.next() in _COMPARISONS or self.next() in _BINARY:
-            raise unsupported(MISSING_PARENTHESES, at=self.at(first))
+            raise unsupported(refusals.MISSING_PARENTHESES, at=self.at(first))
         return found
 
     def _tested(self, function: str, operand: Expression, first: int) -> Expression:
@@ -206,7 +185,7 @@ class Expressions(Cursor, ABC):
         self.position += 1
         right = self._range()
         if self.next() in _COMPARISONS:
-            raise unsupported(MISSING_PARENTHESES, at=self.at(first))
+            raise unsupported(refusals.MISSING_PARENTHESES, at=self.at(first))
         return Call(function=function, arguments=(left, right), at=self.at(first))
 
     def _range(self) -> Expression:
@@ -228,7 +207,7 @@ class Expressions(Cursor, ABC):
 
     def _between(self, subject: Expression, first: int) -> Expression:
         if self.next() == "SYMMETRIC":
-            raise unsupported(SYMMETRIC, at=self.here())
+            raise unsupported(refusals.SYMMETRIC, at=self.here())
         low = self._binary(1)
         self.expect("AND")
         high = self._binary(1)
@@ -245,14 +224,14 @@ class Expressions(Cursor, ABC):
         if self.take("ESCAPE"):
             arguments = (*arguments, self._prefixed())
             if self.next() in _BINARY:
-                raise unsupported(MISSING_PARENTHESES, at=self.at(first))
+                raise unsupported(refusals.MISSING_PARENTHESES, at=self.at(first))
         return Call(function=function, arguments=arguments, at=self.at(first))
 
     def _in(self, left: Expression, first: int) -> Expression:
         opening = self.position
         if self.next() != "(":
             if self.is_name() and self.next(1) != "(":
-                raise unsupported(NO_LIST, at=self.at(first))
+                raise unsupported(refusals.NO_LIST, at=self.at(first))
             self.fail()
         if not self.holds_query(1):
             values = () if self.next(1) == ")" else self.wrapped(lambda: self.several(self.expression))
@@ -260,7 +239,7 @@ class Expressions(Cursor, ABC):
                 raise misread(self.lexed.text, self.at(first), what="IN needs a list of values")
             return Call(function="in", arguments=(left, *values), at=self.at(first))
         if self.next(1) == "(":  # x IN ((SELECT …)) is a list with one value in some engines
-            raise unsupported(SUBQUERY, at=self.lexed.at(opening + 1, self.lexed.closing[opening + 1]))
+            raise unsupported(refusals.SUBQUERY, at=self.lexed.at(opening + 1, self.lexed.closing[opening + 1]))
         asked = self.wrapped(self.query)
         operands = left.arguments if _is(left, "row") else (left,)
         return Among(operands=operands, query=asked, at=self.at(first))
@@ -300,7 +279,7 @@ class Expressions(Cursor, ABC):
         if self.symbols[self.position] == "NOT":
             inner = self.position
             self._negation()
-            raise unsupported(MISSING_PARENTHESES, at=self.at(inner))
+            raise unsupported(refusals.MISSING_PARENTHESES, at=self.at(inner))
         inner = self.position
         self.depth -= inner - first
         if inner == first:
@@ -367,7 +346,7 @@ class Expressions(Cursor, ABC):
             self.position += 1
             return replace(_LITERALS[symbol], at=self.at(self.position - 1))
         if symbol == "*":
-            raise unsupported(STAR, at=self.here())
+            raise unsupported(refusals.STAR, at=self.here())
         return self._named()
 
     def _constant(self) -> Expression:
@@ -397,9 +376,9 @@ class Expressions(Cursor, ABC):
             return self._cast_to(function, argument, first)
         parts = self.path()
         if self.next() == "(":
-            raise unsupported(NAMING, at=self.lexed.at(first, self.lexed.closing[self.position]))
+            raise unsupported(refusals.NAMING, at=self.lexed.at(first, self.lexed.closing[self.position]))
         if self.next(-1) == "." or len(parts) > 4:
-            raise unsupported(NAMING, at=self.at(first))
+            raise unsupported(refusals.NAMING, at=self.at(first))
         return Name(parts=parts, at=self.at(first))
 
     # ---- calls ------------------------------------------------------------------------------------------------------
@@ -409,7 +388,9 @@ class Expressions(Cursor, ABC):
         name = self.label()
         closing = self.lexed.at(first, self.lexed.closing[first + 1])
         if name.quoted:
-            raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=closing)
+            raise unsupported(
+                Lesson("A function in quotes", refusals.NO_RULE, "write its name without quotes"), at=closing
+            )
         self.deeper(self.position)
         self.expect("(")
         found, bounds = self._arguments(name, closing)
@@ -436,7 +417,7 @@ class Expressions(Cursor, ABC):
                     try_sql=f"{self.lexed.text[: name.at[0]]}COUNT{self.lexed.text[name.at[1] :]}",
                     at=at,
                 )
-            raise unsupported(STAR, at=star.at)
+            raise unsupported(refusals.STAR, at=star.at)
         if self.next() == ")":
             return called(name.name, (), distinct=False, at=at), None
         distinct = bool(self.take("DISTINCT"))
@@ -447,9 +428,9 @@ class Expressions(Cursor, ABC):
         while bounds is None and self.take(","):
             given.append(self._argument())
             bounds = self._bounds()
-        if self.next() in INSIDE_AGGREGATE:
+        if self.next() in refusals.INSIDE_AGGREGATE:
             at_words = self.here(1 + (self.next(1) in ("BY", "NULLS")))
-            raise unsupported(INSIDE_AGGREGATE[self.next()], at=at_words)
+            raise unsupported(refusals.INSIDE_AGGREGATE[self.next()], at=at_words)
         if distinct and name.name == "count" and len(given) == 1 and _is(given[0], "row"):
             together = replace(given[0], function="together")
             return Call(function="count", arguments=(together,), distinct=True, at=at), bounds
@@ -459,9 +440,9 @@ class Expressions(Cursor, ABC):
 
     def _argument(self) -> Expression:
         if self.next() == "*" or (self.is_name() and self.next(1) == "." and self.next(2) == "*"):
-            raise unsupported(STAR, at=self.here(1 if self.next() == "*" else 3))
+            raise unsupported(refusals.STAR, at=self.here(1 if self.next() == "*" else 3))
         if self.next(1) == "=>":
-            raise unsupported(SIGNS["=>"], at=self.lexed.at(self.position + 1, self.position + 1))
+            raise unsupported(refusals.SIGNS["=>"], at=self.lexed.at(self.position + 1, self.position + 1))
         return self.expression()
 
     def _bounds(self) -> ContributionBounds | None:
@@ -498,7 +479,7 @@ class Expressions(Cursor, ABC):
             condition = self.wrapped(self._filter)
             found = replace(self._aggregate(found), filter=condition, at=self.at(first))
         if self.next() in ("IGNORE", "RESPECT") and self.next(1) == "NULLS":
-            raise unsupported(INSIDE_AGGREGATE[self.next()], at=self.here(2))
+            raise unsupported(refusals.INSIDE_AGGREGATE[self.next()], at=self.here(2))
         if self.take("OVER"):
             over = self.wrapped(self.window) if self.next() == "(" else self._named_window()
             found = replace(self._aggregate(found), over=over, at=self.at(first))
@@ -537,7 +518,7 @@ class Expressions(Cursor, ABC):
     def _sort_key(self) -> SortKey:
         """NULLs last unless told otherwise."""
         if self.next() == "ALL" and self.next(1) in (END, ")", "LIMIT", "OFFSET", "ASC", "DESC", ","):
-            raise unsupported(ORDER_BY_ALL, at=self.here())
+            raise unsupported(refusals.ORDER_BY_ALL, at=self.here())
         expression = self.expression()
         descending = self.take("ASC", "DESC") == "DESC"
         nulls_first = bool(self.take("NULLS")) and self.expect("FIRST", "LAST") == "FIRST"
@@ -545,7 +526,7 @@ class Expressions(Cursor, ABC):
 
     def window(self) -> Over:
         if self.is_name() and self.next() not in ("PARTITION", "ROWS", "RANGE", "GROUPS"):
-            raise unsupported(EXTENDED_WINDOW, at=self.here())
+            raise unsupported(refusals.EXTENDED_WINDOW, at=self.here())
         partition: tuple[Expression, ...] = ()
         if self.take("PARTITION"):
             self.expect("BY")
@@ -558,14 +539,14 @@ class Expressions(Cursor, ABC):
         if not unit:
             return None
         if unit == "GROUPS":
-            raise unsupported(GROUPS, at=self.at(first))
+            raise unsupported(refusals.GROUPS, at=self.at(first))
         between = self.take("BETWEEN")
         start = self._edge("PRECEDING", first)
         if between:
             self.expect("AND")
         end = self._edge("FOLLOWING", first) if between else 0
         if self.next() == "EXCLUDE":
-            raise unsupported(EXCLUDE, at=self.here())
+            raise unsupported(refusals.EXCLUDE, at=self.here())
         if start is not None and end is not None and start > end:
             raise _no_frame(self.at(first))
         return Frame(unit=FrameUnit[unit], start=start, end=end)
@@ -654,7 +635,7 @@ class Expressions(Cursor, ABC):
         def inside() -> tuple[str, Expression]:
             number = self.position
             if self.next() != STRING and not is_word(self.next()):
-                raise unsupported(PART, at=self.here())
+                raise unsupported(refusals.PART, at=self.here())
             self.position += 1
             self.expect("FROM")
             return self.lexed.written(number).strip("'"), self.expression()
@@ -696,7 +677,9 @@ class Expressions(Cursor, ABC):
             written = self.lexed.written(number).strip("'")
             found = _SPAN.fullmatch(written)
             if found is None or (self.symbols[number] == NUMBER and found[3]):
-                lesson = Lesson("An interval of a broken number", NO_RULE, "use a whole number of a smaller unit")
+                lesson = Lesson(
+                    "An interval of a broken number", refusals.NO_RULE, "use a whole number of a smaller unit"
+                )
                 raise unsupported(lesson, at=self.at(first))
             count = literals.number(found[2], negative=found[1] == "-", at=self.lexed.at(number, number))
             unit = found[3]
@@ -704,7 +687,7 @@ class Expressions(Cursor, ABC):
             unit = self.name().written
         at = self.at(first)
         if not unit:
-            lesson = Lesson("An interval without one unit", NO_RULE, "write it as INTERVAL 3 DAY")
+            lesson = Lesson("An interval without one unit", refusals.NO_RULE, "write it as INTERVAL 3 DAY")
             raise unsupported(lesson, at=at)
         return Call(function="interval", arguments=(unit_of(unit, at=at), count), at=at)
 
@@ -744,12 +727,12 @@ _SPECIAL: Final[Mapping[str, Callable[[Expressions, int], Expression]]] = {
 }
 """Calls and forms whose arguments are not a plain list."""
 _NOT_FUNCTIONS: Final[Mapping[str, Lesson]] = {
-    "ANY": ANY,
-    "SOME": ANY,
-    "ALL": ALL,
-    "STRUCT": LIST,
-    "MAP": LIST,
-    "ARRAY": LIST,
+    "ANY": refusals.ANY,
+    "SOME": refusals.ANY,
+    "ALL": refusals.ALL,
+    "STRUCT": refusals.LIST,
+    "MAP": refusals.LIST,
+    "ARRAY": refusals.LIST,
 }
 
 
@@ -780,6 +763,10 @@ def _size(operand: Expression) -> int:
 
 def _no_frame(at: At) -> NotSupported:
     return unsupported(
-        Lesson("This frame of a window", NO_RULE, "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with whole numbers"),
+        Lesson(
+            "This frame of a window",
+            refusals.NO_RULE,
+            "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with whole numbers",
+        ),
         at=at,
     )

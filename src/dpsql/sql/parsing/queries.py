@@ -6,35 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dpsql.sql.parsing import literals
+from dpsql.sql.parsing import literals, refusals
 from dpsql.sql.parsing.cursor import ONLY_AFTER_AS
 from dpsql.sql.parsing.dp_clauses import DpClauses
 from dpsql.sql.parsing.expressions import OPERATOR_WORDS, Windows
-from dpsql.sql.parsing.refusals import (
-    AS_OF,
-    BY_NAME,
-    DISTINCT_ON,
-    FETCH,
-    GROUP_BY_ALL,
-    GROUPING,
-    JOIN_METHOD,
-    LATERAL,
-    NAMING,
-    NO_RULE,
-    RECURSIVE,
-    RENAMED_COLUMNS,
-    SAMPLE,
-    SEMI_JOIN,
-    SET_OPERATION,
-    SHARE_OF_ROWS,
-    STARRED,
-    STATEMENTS,
-    TABLE_FUNCTION,
-    UNCONDITIONAL_JOIN,
-    Lesson,
-    misread,
-    unsupported,
-)
+from dpsql.sql.parsing.refusals import Lesson, misread, unsupported
 from dpsql.sql.parsing.text import END, NUMBER, STRING
 from dpsql.sql.syntax import (
     CommonTable,
@@ -65,8 +41,8 @@ _JOINS: Final[Mapping[str, JoinKind]] = {
     "CROSS": JoinKind.CROSS,
 }
 _OTHER_JOINS: Final = {
-    **dict.fromkeys(("NATURAL", "ASOF", "POSITIONAL"), JOIN_METHOD),
-    **dict.fromkeys(("SEMI", "ANTI"), SEMI_JOIN),
+    **dict.fromkeys(("NATURAL", "ASOF", "POSITIONAL"), refusals.JOIN_METHOD),
+    **dict.fromkeys(("SEMI", "ANTI"), refusals.SEMI_JOIN),
 }
 _GROUPINGS: Final = frozenset({"ROLLUP", "CUBE", "GROUPING"})
 _COMPUTED: Final = Lesson(
@@ -89,8 +65,8 @@ class Queries(DpClauses):
         """One query, from the first token to the last."""
         word = self.next()
         if word not in ("SELECT", "WITH", "("):
-            if word in STATEMENTS:
-                raise unsupported(STATEMENTS[word], at=self.here())
+            if word in refusals.STATEMENTS:
+                raise unsupported(refusals.STATEMENTS[word], at=self.here())
             raise misread(self.lexed.text, self.here(), what="A statement begins with SELECT or WITH")
         found = self.query()
         self.end_clauses()
@@ -105,10 +81,10 @@ class Queries(DpClauses):
         branches = [self._branch()]
         while self.next() in ("UNION", "INTERSECT", "EXCEPT"):
             if self.next() != "UNION" or self.next(1) != "ALL":
-                raise unsupported(SET_OPERATION, at=self.here())
+                raise unsupported(refusals.SET_OPERATION, at=self.here())
             self.position += 2
             if self.next() == "BY":
-                raise unsupported(BY_NAME, at=self.here(2))
+                raise unsupported(refusals.BY_NAME, at=self.here(2))
             branches.append(self._branch())
         after = self.position
         tail = self._tail()
@@ -140,7 +116,7 @@ class Queries(DpClauses):
         if not self.take("WITH"):
             return ()
         if self.next() == "RECURSIVE" and self.next(1) not in ("AS", "("):
-            raise unsupported(RECURSIVE, at=self.here())
+            raise unsupported(refusals.RECURSIVE, at=self.here())
         self.require_no_options()
         return self.several(self._common_table)
 
@@ -162,14 +138,14 @@ class Queries(DpClauses):
         return self.wrapped(self.inner_query) if self.next() == "(" else self._select()
 
     def inner_query(self) -> Query:
-        if self.next() in STATEMENTS:
-            raise unsupported(STATEMENTS[self.next()], at=self.here())
+        if self.next() in refusals.STATEMENTS:
+            raise unsupported(refusals.STATEMENTS[self.next()], at=self.here())
         return self.query()
 
     def _select(self) -> Select:
         first = self.position
-        if self.next() in STATEMENTS:
-            raise unsupported(STATEMENTS[self.next()], at=self.here())
+        if self.next() in refusals.STATEMENTS:
+            raise unsupported(refusals.STATEMENTS[self.next()], at=self.here())
         self.expect("SELECT")
         self.begin_select()
         self.windows.append(Windows(select=first))
@@ -201,7 +177,7 @@ class Queries(DpClauses):
             self.take("ALL")
             return False
         if self.next() == "ON" and self.next(1) == "(":
-            raise unsupported(DISTINCT_ON, at=self.lexed.at(self.position - 1, self.position))
+            raise unsupported(refusals.DISTINCT_ON, at=self.lexed.at(self.position - 1, self.position))
         return True
 
     def _group_by(self) -> tuple[Expression, ...]:
@@ -209,7 +185,7 @@ class Queries(DpClauses):
             return ()
         self.expect("BY")
         if self.next() == "ALL":
-            raise unsupported(GROUP_BY_ALL, at=self.here())
+            raise unsupported(refusals.GROUP_BY_ALL, at=self.here())
         self.grouped = self.grouped or self.depth == 0
         found = self.several(self._group)
         self.keys_clause()
@@ -217,7 +193,7 @@ class Queries(DpClauses):
 
     def _group(self) -> Expression:
         if self.next() in _GROUPINGS and self.next(1) in ("(", "SETS"):
-            raise unsupported(GROUPING, at=self.here())
+            raise unsupported(refusals.GROUPING, at=self.here())
         return self.expression()
 
     def _tail(self) -> _Tail:
@@ -242,7 +218,7 @@ class Queries(DpClauses):
         self.expect("FIRST", "NEXT")
         count = self._rows()
         if not self.take("ONLY"):
-            raise unsupported(FETCH, at=self.at(first))
+            raise unsupported(refusals.FETCH, at=self.at(first))
         return count
 
     def _rows(self) -> int:
@@ -251,7 +227,7 @@ class Queries(DpClauses):
         if self.next() == NUMBER and self.next(1) not in ("+", "-", "*", "/", "::", "||"):
             value = self.number().value
             if self.next() in ("%", "PERCENT") or (self.next() == "WITH" and self.next(1) == "TIES"):
-                raise unsupported(SHARE_OF_ROWS, at=self.at(first))
+                raise unsupported(refusals.SHARE_OF_ROWS, at=self.at(first))
             if isinstance(value, int):
                 if self.next() in ("ROW", "ROWS") and not self.begins_clause():
                     self.position += 1
@@ -290,8 +266,8 @@ class Queries(DpClauses):
             self.position += 1
         if not self.take("*"):
             return None
-        if self.next() in STARRED:
-            raise unsupported(STARRED[self.next()], at=self.here())
+        if self.next() in refusals.STARRED:
+            raise unsupported(refusals.STARRED[self.next()], at=self.here())
         return Star(table=table, at=self.at(first))
 
     def _is_alias(self) -> bool:
@@ -334,7 +310,7 @@ class Queries(DpClauses):
             condition = self.expression()
             return Joined(kind=_JOINS[word], left=left, right=right, on=condition, at=self.at(first))
         if not self.take("USING"):
-            raise unsupported(UNCONDITIONAL_JOIN, at=self.lexed.at(join, join))
+            raise unsupported(refusals.UNCONDITIONAL_JOIN, at=self.lexed.at(join, join))
         return Joined(kind=_JOINS[word], left=left, right=right, using=self._names(), at=self.at(first))
 
     def _table(self) -> From:
@@ -347,13 +323,13 @@ class Queries(DpClauses):
             asked = self.wrapped(self.inner_query)
             alias, columns = self._alias()
             return Derived(query=asked, alias=alias, columns=columns, private=private, at=self.at(first))
-        if self.next(1) in STATEMENTS:
-            raise unsupported(STATEMENTS[self.next(1)], at=self.lexed.at(first + 1, first + 1))
+        if self.next(1) in refusals.STATEMENTS:
+            raise unsupported(refusals.STATEMENTS[self.next(1)], at=self.lexed.at(first + 1, first + 1))
         found = self.wrapped(self._joined)
         named, _ = self._alias()
         if named is not None:
             raise unsupported(
-                Lesson("A name for a join", NO_RULE, "use a subquery: (SELECT … FROM …) AS t"), at=named.at
+                Lesson("A name for a join", refusals.NO_RULE, "use a subquery: (SELECT … FROM …) AS t"), at=named.at
             )
         return found
 
@@ -362,21 +338,21 @@ class Queries(DpClauses):
         if self.next() == STRING:
             literals.identifier(self.lexed.text, self.here())
         if self.next() == "LATERAL":
-            raise unsupported(LATERAL, at=self.here())
+            raise unsupported(refusals.LATERAL, at=self.here())
         if self.next() == "VALUES":
-            raise unsupported(STATEMENTS["VALUES"], at=self.here())
+            raise unsupported(refusals.STATEMENTS["VALUES"], at=self.here())
         parts = self.path() if self.next(1) != "(" else (self.label(),)
         if self.next() == "(":
-            raise unsupported(TABLE_FUNCTION, at=self.lexed.at(first, self.lexed.closing[self.position]))
+            raise unsupported(refusals.TABLE_FUNCTION, at=self.lexed.at(first, self.lexed.closing[self.position]))
         if len(parts) > 3:
-            raise unsupported(NAMING, at=self.at(first))
+            raise unsupported(refusals.NAMING, at=self.at(first))
         if self.next() == "USING" and self.next(1) == "SAMPLE":
-            raise unsupported(SAMPLE, at=self.here(2))
+            raise unsupported(refusals.SAMPLE, at=self.here(2))
         if self.next() == "AT" and self.next(1) == "(":
-            raise unsupported(AS_OF, at=self.here())
+            raise unsupported(refusals.AS_OF, at=self.here())
         alias, columns = self._alias()
         if columns:
-            raise unsupported(RENAMED_COLUMNS, at=columns[0].at)
+            raise unsupported(refusals.RENAMED_COLUMNS, at=columns[0].at)
         return TableName(name=parts, alias=alias, at=self.at(first))
 
     def _alias(self) -> tuple[Identifier | None, tuple[Identifier, ...]]:
@@ -387,5 +363,5 @@ class Queries(DpClauses):
 
 
 _AROUND_PARENTHESES: Final = Lesson(
-    "WITH, ORDER BY or LIMIT around a query in parentheses", NO_RULE, "put it inside the parentheses"
+    "WITH, ORDER BY or LIMIT around a query in parentheses", refusals.NO_RULE, "put it inside the parentheses"
 )
