@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Final
 
 from dpsql.accounting.basic import BasicTotal, survival
 from dpsql.accounting.heterogeneous import _Losses
@@ -27,7 +28,7 @@ from dpsql.accounting.optimal import (
 )
 from dpsql.accounting.pld import LARGEST_LOSS, _composed, _grouped, _slack
 from dpsql.accounting.rdp import _order, _rdp
-from dpsql.accounting.subsampling import RELATION, Scheme, _require_rate
+from dpsql.accounting.subsampling import Scheme, _require_rate
 from dpsql.accounting.zcdp import _BITS, _log_inverse, _rho, _short
 from dpsql.enclosure import sqrt_bounds
 from dpsql.errors import Refused
@@ -43,6 +44,12 @@ from dpsql.require import (
     require_that,
     require_type,
 )
+
+RELATION: Final[Mapping[Scheme, Neighbours]] = {
+    Scheme.POISSON: Neighbours.ADD_REMOVE,
+    Scheme.WITHOUT_REPLACEMENT: Neighbours.CHANGE_ONE,
+}
+"""The one relation under which the amplification of a scheme is a theorem here, for the release and for the result."""
 
 
 def asked_epsilon(**named: Number) -> Fraction:

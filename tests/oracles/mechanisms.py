@@ -14,7 +14,7 @@ from dpsql.mechanisms.heavy_tail import require_gamma
 from dpsql.mechanisms.laplace import _mean_error, _scale
 from dpsql.mechanisms.partition_threshold import _laplace_quantile, laplace_threshold_scale
 from dpsql.mechanisms.quantile import _exact_exponents
-from dpsql.mechanisms.randomized_response import HALF, _exact_gamma, kary_keep_probability, rr_variance
+from dpsql.mechanisms.randomized_response import HALF, _exact_gamma, _keep_and_other, kary_keep_probability, rr_variance
 from dpsql.mechanisms.scores import selection_scale
 from dpsql.privacy.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working
 from dpsql.privacy.rounding import exact, round_down, round_up
@@ -226,3 +226,15 @@ def above_threshold_accuracy(*, epsilon: Number, queries: int, beta: Number) -> 
     require_count(queries=queries)
     require_open_unit(beta=beta)
     return round_up(8 * log_bounds(2 * queries / exact(beta))[1] / exact(epsilon))
+
+
+def kary_observed(*, share: Number, epsilon: Number, categories: int) -> float:
+    """The expected share of a category among the reports, from its share among the truths.
+
+    Theorem   Wang et al. (2017):  q + share·(p − q), with p and q the probabilities of `KaryResponse`.
+    Requires  0 <= share <= 1; epsilon > 0; categories >= 2.
+    Rounds    to nearest.
+    """
+    require_probability(share=share)
+    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
+    return float(other + exact(share) * (keep - other))

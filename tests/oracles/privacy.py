@@ -8,7 +8,6 @@ from typing import Final
 from dpsql.enclosure import exp_bounds, exp_negative_fixed, log_bounds
 from dpsql.privacy.divergence import _BITS, Masses, Witness, _laws, _spread, _witness, paired, ratio_below
 from dpsql.privacy.group import _NO_PROMISE
-from dpsql.privacy.measure import require_order
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.tails import _UNIT_BITS, _exp_minus_up
 from dpsql.require import (
@@ -20,7 +19,7 @@ from dpsql.require import (
     require_positive,
     require_probability,
 )
-from tests.oracles.shifts import GaussianShift
+from tests.oracles.shifts import GaussianShift, require_order
 
 
 def excess_mass(p: Masses, q: Masses, *, ratio: Number) -> Fraction:

@@ -6,10 +6,15 @@ from fractions import Fraction
 from dpsql.enclosure import exp_negative_fixed, log_bounds
 from dpsql.privacy import shifts
 from dpsql.privacy.digits import decimal, float_above, normal_tail, working
-from dpsql.privacy.measure import require_order
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.shifts import _FAR, _SMALLEST
-from dpsql.require import Number, require_delta, require_non_negative
+from dpsql.require import Number, require_delta, require_finite, require_non_negative, require_that
+
+
+def require_order(*, alpha: Number) -> None:
+    """The order of a Rényi divergence is a finite number above 1."""
+    require_finite(alpha=alpha)
+    require_that(alpha > 1, "a finite number above 1", alpha=alpha)
 
 
 class LaplaceShift(shifts.LaplaceShift):

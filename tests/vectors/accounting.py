@@ -14,6 +14,7 @@ from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.unit import Neighbours
 from tests.oracles import curves
 from tests.oracles.accounting import (
+    RELATION,
     amplified_response,
     bounded_range_rho,
     compose_rho,
@@ -74,7 +75,7 @@ def _released_subsample(n: int, m: int, epsilon: float, neighbours: str = "chang
 def _scheme(text: str) -> subsampling.Scheme:
     """The first scheme a description such as "poisson/add_remove or without_replacement/change_one" names."""
     for scheme in subsampling.Scheme:
-        if f"{scheme.value}/{subsampling.RELATION[scheme].value}" in text or text == scheme.value:
+        if f"{scheme.value}/{RELATION[scheme].value}" in text or text == scheme.value:
             return scheme
     raise ValueError(f"scheme={text!r} names no sampling scheme with an amplification theorem")
 

@@ -14,6 +14,7 @@ from dpsql.mechanisms.scores import selection_scale
 from tests.oracles.laws import first_above_probabilities, noisy_max_probabilities, permute_and_flip_probabilities
 from tests.oracles.mechanisms import (
     above_threshold_accuracy,
+    kary_observed,
     laplace_threshold_union,
     quantile_probabilities,
     rr_sample_size,
@@ -131,7 +132,7 @@ def _k_ary(epsilon: float, k: int, n: int, true_freq: float) -> Outputs:
     return {
         "p_keep": keep,
         "q_other": (1 - keep) / (k - 1),
-        "expected_observed_freq": survey.kary_observed(share=share, epsilon=epsilon, categories=k),
+        "expected_observed_freq": kary_observed(share=share, epsilon=epsilon, categories=k),
         "variance_estimator": survey.kary_variance(share=share, size=n, epsilon=epsilon, categories=k),
     }
 

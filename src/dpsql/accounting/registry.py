@@ -26,11 +26,6 @@ class Accountant:
     """The class of `dpsql.accounting.filters` whose limit, fixed in advance, holds although the next parameters are
     chosen after seeing answers. None where the theory prices planned histories only."""
 
-    @property
-    def is_filter(self) -> bool:
-        """Whether the theory also works question by question, through its filter. `price` is for planned histories."""
-        return self.filter is not None
-
     def price(self, event: Event, *, delta: Number) -> float:
         """The smallest ε this theory proves for the history at δ, rounded up. UnsupportedEvent where it has none."""
         return float(import_module(f"dpsql.accounting.{self.module}").epsilon_of(event, delta=delta))

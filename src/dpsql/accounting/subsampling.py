@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Final
 
 from dpsql.accounting.limits import priced_epsilon, require_within
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.privacy.unit import Neighbours
 from dpsql.require import Number, require_delta, require_positive, require_probability, require_type
 
 
@@ -20,16 +16,10 @@ class Scheme(Enum):
     """How the sample is drawn."""
 
     POISSON = "poisson"
-    """Every person enters by an own coin of probability `rate`."""
+    """Every person enters by an own coin of probability `rate`. A theorem here for neighbours by add_remove."""
 
     WITHOUT_REPLACEMENT = "without_replacement"
-    """A uniform set of m of the n people; `rate` is m/n."""
-
-
-RELATION: Final[Mapping[Scheme, Neighbours]] = MappingProxyType(
-    {Scheme.POISSON: Neighbours.ADD_REMOVE, Scheme.WITHOUT_REPLACEMENT: Neighbours.CHANGE_ONE}
-)
-"""The one relation under which the amplification of a scheme is a theorem here, for the release and for the result."""
+    """A uniform set of m of the n people; `rate` is m/n. A theorem here for neighbours by change_one."""
 
 
 def _require_rate(*, rate: Number) -> None:
@@ -39,7 +29,7 @@ def _require_rate(*, rate: Number) -> None:
 
 
 def amplify(*, epsilon: Number, delta: Number, rate: Number, scheme: Scheme) -> PrivacyParams:
-    """The (ε', δ') of an (ε, δ)-DP release run on a sample, for the relation `RELATION[scheme]`.
+    """The (ε', δ') of an (ε, δ)-DP release run on a sample, under the one relation of its scheme.
 
     Theorem   Balle, Barthe, Gaboardi (2018), Thm. 8 and 9:  ε' = ln(1 + q (e^ε − 1)),  δ' = q δ.
     Requires  the sample is fresh, secret and drawn as the scheme says; 0 < rate <= 1.

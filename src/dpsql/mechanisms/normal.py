@@ -56,10 +56,6 @@ class Normal:
         """
         return self.mean - self.sigma * standard_tail_quantile(probability)
 
-    def tail_quantile(self, probability: float) -> float:
-        """The x with Pr[X > x] = probability, for probabilities down to the smallest float."""
-        return self.mean + self.sigma * standard_tail_quantile(probability)
-
     def _standard(self, x: float) -> float:
         return (round_up(exact(x)) - self.mean) / self.sigma
 

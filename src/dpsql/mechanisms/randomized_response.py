@@ -273,18 +273,6 @@ def kary_frequency(*, observed: Number, epsilon: Number, categories: int) -> flo
     return float((exact(observed) - other) / (keep - other))
 
 
-def kary_observed(*, share: Number, epsilon: Number, categories: int) -> float:
-    """The expected share of a category among the reports, from its share among the truths.
-
-    Theorem   Wang et al. (2017):  q + share·(p − q), with p and q the probabilities of `KaryResponse`.
-    Requires  0 <= share <= 1; epsilon > 0; categories >= 2.
-    Rounds    to nearest.
-    """
-    require_probability(share=share)
-    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
-    return float(other + exact(share) * (keep - other))
-
-
 def kary_variance(*, share: Number, size: int, epsilon: Number, categories: int) -> Fraction:
     """The variance of `kary_frequency` over `size` reports of which a true `share` hold the category.
 

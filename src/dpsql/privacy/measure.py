@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.require import Number, require_delta, require_finite, require_non_negative, require_that
+from dpsql.require import Number, require_delta, require_non_negative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,3 @@ def _delta_sentence(delta: Number) -> str:
         f" the probability that the loss passes ε, which may be larger. And the exception is not harmless by itself:"
         f" printing every row with probability δ is allowed. So δ has to be far below one over the number of people."
     )
-
-
-def require_order(*, alpha: Number) -> None:
-    """The order of a Rényi divergence is a finite number above 1."""
-    require_finite(alpha=alpha)
-    require_that(alpha > 1, "a finite number above 1", alpha=alpha)

@@ -62,16 +62,6 @@ class PrivacyUnit:
             raise unmet("Unit.ROW has no key columns")
         require_count(group_size=self.group_size)
 
-    def describe(self) -> str:
-        """One sentence that says whose presence is hidden."""
-        if self.unit is Unit.ROW:
-            text = f"each row of {self.table} (one {self.entity}) is protected by itself"
-        else:
-            text = (
-                f"all rows of one {self.entity}, found by {' and '.join(self.columns)} of {self.table}, are protected"
-            )
-        return f"{text}; the promise is also stated for groups of {self.group_size}" if self.group_size > 1 else text
-
 
 def require_name(**named: str) -> None:
     """Each value is a non-empty string."""

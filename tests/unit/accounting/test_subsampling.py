@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.accounting.rdp import gaussian_rdp, subsampled_gaussian_rdp
-from dpsql.accounting.subsampling import RELATION, Scheme, amplify, base_epsilon
+from dpsql.accounting.subsampling import Scheme, amplify, base_epsilon
 from dpsql.errors import BadParameter, Refused
 from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.unit import Neighbours
 from tests.kits.digits import mp
-from tests.oracles.accounting import amplified_response, require_scheme
+from tests.oracles.accounting import RELATION, amplified_response, require_scheme
 from tests.oracles.curves import gaussian_delta, sampled_gaussian_delta
 
 F = Fraction

@@ -16,7 +16,6 @@ from dpsql.mechanisms.randomized_response import (
     RandomizedResponse,
     kary_frequency,
     kary_keep_probability,
-    kary_observed,
     kary_variance,
     rr_epsilon,
     rr_gamma,
@@ -29,6 +28,7 @@ from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 from tests.kits.paths import law_of
+from tests.oracles.mechanisms import kary_observed
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
 EPSILONS = st.floats(1e-9, 60)
