@@ -10,8 +10,16 @@ from typing import Any, Final
 
 from dpsql.mechanisms.smooth_noise import smooth_beta, smooth_laplace_scale
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity import elastic
-from dpsql.sensitivity.elastic import Attribute, Column, Count, Join, Query, Table, largest_frequency, stability
+from dpsql.sensitivity.elastic.algebra import Attribute, Column, Count, Join, Query, SemiJoin, Table
+from dpsql.sensitivity.elastic.stability import (
+    elastic_sensitivity,
+    frequency_at,
+    largest_frequency,
+    scan_limit,
+    smooth_bound,
+    smooth_elastic,
+    stability,
+)
 from tests.vectors import errata
 from tests.vectors.elastic_query import read_query
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation
@@ -44,7 +52,7 @@ def _question(
     same = re.match(r"same as (\w+)", query)
     asked = read_query(NAMED.get(same[1], query) if same else query, tables, public=public)
     beta = smooth_beta(epsilon=epsilon, delta=delta, dimensions=1)
-    smooth = elastic.smooth_elastic(asked, beta=beta, neighbours=relation(neighbours))
+    smooth = smooth_elastic(asked, beta=beta, neighbours=relation(neighbours))
     return {
         "S_hat_k": list(map(_elastic_at(asked, relation(neighbours)), k)),
         "beta": beta,
@@ -60,7 +68,7 @@ def _polynomial(S_hat: str, beta: float) -> Outputs:
     def at(k: int) -> int:
         return _value(body, k)
 
-    smooth = elastic.smooth_bound(at, beta=beta, limit=elastic.scan_limit(joins=_degree(body), beta=beta))
+    smooth = smooth_bound(at, beta=beta, limit=scan_limit(joins=_degree(body), beta=beta))
     return {"smooth_S": smooth.bound, "argmax_k": smooth.distance}
 
 
@@ -75,7 +83,7 @@ def _published_parameters(S_hat_0: int, epsilon: float, delta: float) -> Outputs
 
 def _misprinted_smoothing(S_hat_k: Sequence[int], beta: float) -> Outputs:
     rising = list(accumulate(S_hat_k, max))  # has the same smoothed maximum, and never falls
-    smooth = elastic.smooth_bound(rising.__getitem__, beta=beta, limit=len(rising) - 1)
+    smooth = smooth_bound(rising.__getitem__, beta=beta, limit=len(rising) - 1)
     return {"correct": smooth.bound}
 
 
@@ -116,8 +124,7 @@ def _frequency_of_join(tables: Mapping[str, Mapping[str, int]], join: str, k: Se
     joined = Join(sides[left], sides[right], ((Attribute(left, left_key), Attribute(right, right_key)),))
     return {
         f"mf_{name}_{column}": [
-            elastic.frequency_at(joined, Attribute(name, column), distance=distance, neighbours=CHANGE_ONE)
-            for distance in k
+            frequency_at(joined, Attribute(name, column), distance=distance, neighbours=CHANGE_ONE) for distance in k
         ]
         for name in (left, right)
         for column in tables[name]
@@ -156,7 +163,7 @@ def _not_in(partsupp_suppkey: Keys, supplier: Sequence[Sequence[int]], query: st
         for complaint in (0, 1)
     ]
     outer, inner = _table("partsupp", largest_frequency(partsupp_suppkey)), _table("supplier", 1)
-    anti = elastic.SemiJoin(outer, inner, (Attribute("partsupp", "key"), Attribute("supplier", "key")), negated=True)
+    anti = SemiJoin(outer, inner, (Attribute("partsupp", "key"), Attribute("supplier", "key")), negated=True)
     local = max(abs(count(other) - count(rows)) for other in changed)
     if local > stability(anti, distance=0, neighbours=CHANGE_ONE):
         raise ValueError("the rule for NOT IN is below the truth")
@@ -182,7 +189,7 @@ def _user_level(
 
 
 def _elastic_at(query: Query, neighbours: Neighbours) -> Callable[[int], int]:
-    return lambda distance: elastic.elastic_sensitivity(query, distance=distance, neighbours=neighbours)
+    return lambda distance: elastic_sensitivity(query, distance=distance, neighbours=neighbours)
 
 
 def _table(name: str, frequency: int, *, alias: str | None = None) -> Table:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dpsql.sensitivity.elastic import (
+from dpsql.sensitivity.elastic.algebra import (
+    LARGEST_QUERY,
     Attribute,
     Column,
     Count,
@@ -23,8 +24,8 @@ from dpsql.sensitivity.elastic import (
     Select,
     SemiJoin,
     Table,
+    attributes,
 )
-from dpsql.sensitivity.elastic.algebra import LARGEST_QUERY, attributes
 
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|(?P<sign><=|>=|<>|!=|[^\s\w])|(?P<other>\S))"

@@ -110,7 +110,7 @@ def is_near_local_sensitivity(*, bound: Number, local_sensitivity: Number, facto
 def smoothing_that_stops_early(sensitivity_at: Callable[[int], int], *, beta: float) -> float:
     """max of exp(-βk)·Ŝ^(k) up to the first decrease. Ŝ is a maximum of polynomials, and those can rise again.
 
-    Right: `dpsql.sensitivity.elastic.smooth_bound`, which leaves out only what is proven smaller.
+    Right: `dpsql.sensitivity.elastic.stability.smooth_bound`, which leaves out only what is proven smaller.
     """
     best, distance = float(sensitivity_at(0)), 1
     while (value := math.exp(-beta * distance) * sensitivity_at(distance)) > best:
@@ -147,6 +147,6 @@ def scale_factor_without_two(*, epsilon: float) -> float:
 def stability_of_a_unique_key_join() -> int:
     """1, for any join on a key declared unique. One row of the key table can carry every row that points to it.
 
-    Right: `dpsql.sensitivity.elastic.stability`, where an enforced key is a frequency of 1 and nothing more.
+    Right: `dpsql.sensitivity.elastic.stability.stability`, where an enforced key is a frequency of 1 and nothing more.
     """
     return 1

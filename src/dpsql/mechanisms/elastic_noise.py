@@ -14,17 +14,8 @@ from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import Source
 from dpsql.require import Number, require_that, unmet
-from dpsql.sensitivity.elastic import (
-    Count,
-    Query,
-    ancestors,
-    elastic_sensitivity,
-    join_count,
-    joined_columns,
-    scan_limit,
-    smooth_elastic,
-    with_frequencies,
-)
+from dpsql.sensitivity.elastic.algebra import Count, Query, ancestors, join_count, joined_columns, with_frequencies
+from dpsql.sensitivity.elastic.stability import elastic_sensitivity, scan_limit, smooth_elastic
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

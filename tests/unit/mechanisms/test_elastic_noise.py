@@ -11,7 +11,7 @@ from dpsql.mechanisms.smooth_noise import smooth_beta
 from dpsql.privacy.events import Approximate
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.elastic import Attribute, Column, Count, GroupedCount, Join, Table
+from dpsql.sensitivity.elastic.algebra import Attribute, Column, Count, GroupedCount, Join, Table
 from dpsql.testing.fixed import SeededSource
 from tests.kits.refusals import raised
 

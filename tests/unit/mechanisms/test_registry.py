@@ -17,7 +17,7 @@ from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
-from dpsql.sensitivity.elastic import Count, Table
+from dpsql.sensitivity.elastic.algebra import Count, Table
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter, DpsqlError, NoTheorem
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.elastic import (
+from dpsql.sensitivity.elastic.algebra import (
     Attribute,
     Column,
     Count,
@@ -29,18 +29,20 @@ from dpsql.sensitivity.elastic import (
     SemiJoin,
     Table,
     ancestors,
+    joined_columns,
+    nodes,
+    with_frequencies,
+)
+from dpsql.sensitivity.elastic.stability import (
     elastic_sensitivity,
     frequency_at,
-    joined_columns,
     largest_frequency,
     max_frequency,
     scan_limit,
     smooth_bound,
     smooth_elastic,
     stability,
-    with_frequencies,
 )
-from dpsql.sensitivity.elastic.algebra import nodes
 from tests.kits.refusals import raised
 from tests.vectors.errata import (
     smoothing_capped_at_rows,
