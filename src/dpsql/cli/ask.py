@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +24,6 @@ from dpsql.require import shown
 from dpsql.written import number, plain_number, refused
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from dpsql import Analyst, Client
     from dpsql.cli.asking import Wishes
 
@@ -54,9 +53,10 @@ def asking_parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 def add_questions(parser: argparse.ArgumentParser) -> None:
-    """The questions themselves, and the options of asking once or in the shell."""
-    parser.add_argument("-c", dest="said", action=_Said, metavar="SQL", help="ask this; may be said several times")
-    parser.add_argument("-f", dest="said", action=_Said, metavar="FILE", help="ask what the file says; - is stdin")
+    """The questions themselves, in the order of -c and -f, and the options of asking once or in the shell."""
+    say = partial(parser.add_argument, dest="said", action="append")
+    say("-c", type=lambda sql: ("-c", sql), metavar="SQL", help="ask this; may be said several times")
+    say("-f", type=lambda file: ("-f", file), metavar="FILE", help="ask what the file says; - is stdin")
     add_asking(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell price and margins; nothing is read or spent")
     parser.add_argument("--strict-accuracy", action="store_true", help="exit 10 if every number may be pure noise")
@@ -83,20 +83,6 @@ def add_question(commands: Commands, name: str, about: str, run: Callable[[argpa
     parser.add_argument("target", nargs="?", metavar="TARGET", help="where to ask (default: dpsql.toml of this folder)")
     add_asking(parser)
     parser.set_defaults(run=run)
-
-
-class _Said(argparse.Action):
-    """-c and -f in the order in which they were written."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[object] | None,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest) or ()
-        setattr(namespace, self.dest, (*before, (option_string, str(values))))
 
 
 def _margin(name: str, text: str) -> str:
