@@ -25,65 +25,6 @@ from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, co
 from dpsql.sql.scans import Kept
 from dpsql.sql.words import AGGREGATES, PAIRS, PUBLIC_AGGREGATES
 
-# Public rows that an outer join keeps without anybody: they are groups, and a noisy 0 stands in those of nobody.
-#
-# The query is answered by its inner join, whose rows all have an owner, with the kept rows as the list of groups. That
-# is what it asks wherever a row without anybody adds nothing to any aggregate; everything else is refused here.
-
-
-def public_rows_only_as_groups(query: Resolved) -> None:
-    """Public rows that are kept without anybody: grouped by, and not counted."""
-    if query.kept is None:
-        return
-    missing = query.kept.missing
-    for key in query.keys:
-        if columns_of(key.expression) & missing:
-            raise NotSupported(
-                f"GROUP BY {key.text} is not a group of the public rows that the outer join keeps",
-                why="it has no value where nobody is, and whether that group is there would tell about people",
-                fix="group by columns of the public table, or use JOIN, which needs no row without anybody",
-                at=key.at,
-            )
-    for condition in where_conditions(query.relation):
-        if columns_of(condition) & missing and not never_true(condition, missing):
-            raise NotSupported(
-                "WHERE keeps public rows that nobody is in",
-                why="such a row has no owner, and which of them are left would tell about people",
-                fix="say which rows of people count in ON, or leave the condition out",
-                at=query.kept.at,
-            )
-    for aggregate in query.aggregates:
-        if not _of_people(aggregate, missing):
-            raise _counts_nobody(aggregate, query, query.kept)
-
-
-def _of_people(aggregate: Aggregate, missing: frozenset[int]) -> bool:
-    """Rows that nobody is in add nothing to it."""
-    if aggregate.filter is not None and never_true(aggregate.filter, missing):
-        return True
-    values = [when_missing(part, missing) for each in aggregate.arguments for part in functions.parts_of(each)]
-    if aggregate.distinct and len(values) > 1:
-        return False
-    nothing = any(value is not None and value.value is None for value in values)
-    return nothing or (aggregate.function == "sum" and any(value is not None and value.value == 0 for value in values))
-
-
-def _counts_nobody(aggregate: Aggregate, query: Resolved, kept: Kept) -> NotSupported:
-    name = aggregate.text or aggregate.function.upper()
-    column = kept.counted
-    rewrite = None
-    if column is not None and aggregate.function == "count" and not aggregate.distinct and aggregate.filter is None:
-        rewrite = query.text
-        for begin, end in sorted(aggregate.places, reverse=True):
-            rewrite = f"{rewrite[:begin]}COUNT({column}){rewrite[end:]}"
-    return NotSupported(
-        f"{name} also counts public rows that nobody is in",
-        why="the outer join keeps them, and they have no owner: their number would tell where nobody is",
-        fix=f"count a column of the rows of people, as in COUNT({column or 'column'})",
-        try_sql=rewrite,
-        at=aggregate.at,
-    )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -353,17 +294,83 @@ def public_aggregates(query: Resolved) -> None:
             )
 
 
-Rule = Callable[[Resolved], None]
-RULES: Final[tuple[Rule, ...]] = (
-    rows_protected_alone,
-    one_person_per_row,
-    no_rows,
-    public_rows_only_as_groups,
-    hidden_stays_hidden,
-    known_aggregates,
-    comparable_keys,
-)
-PUBLIC_RULES: Final[tuple[Rule, ...]] = (hidden_stays_hidden, public_aggregates)
+# Public rows that an outer join keeps without anybody: they are groups, and a noisy 0 stands in those of nobody.
+#
+# The query is answered by its inner join, whose rows all have an owner, with the kept rows as the list of groups. That
+# is what it asks wherever a row without anybody adds nothing to any aggregate; everything else is refused here.
+
+
+def public_rows_only_as_groups(query: Resolved) -> None:
+    """Public rows that are kept without anybody: grouped by, and not counted."""
+    if query.kept is None:
+        return
+    missing = query.kept.missing
+    for key in query.keys:
+        if columns_of(key.expression) & missing:
+            raise NotSupported(
+                f"GROUP BY {key.text} is not a group of the public rows that the outer join keeps",
+                why="it has no value where nobody is, and whether that group is there would tell about people",
+                fix="group by columns of the public table, or use JOIN, which needs no row without anybody",
+                at=key.at,
+            )
+    for condition in where_conditions(query.relation):
+        if columns_of(condition) & missing and not never_true(condition, missing):
+            raise NotSupported(
+                "WHERE keeps public rows that nobody is in",
+                why="such a row has no owner, and which of them are left would tell about people",
+                fix="say which rows of people count in ON, or leave the condition out",
+                at=query.kept.at,
+            )
+    for aggregate in query.aggregates:
+        if not _of_people(aggregate, missing):
+            raise _counts_nobody(aggregate, query, query.kept)
+
+
+def _of_people(aggregate: Aggregate, missing: frozenset[int]) -> bool:
+    """Rows that nobody is in add nothing to it."""
+    if aggregate.filter is not None and never_true(aggregate.filter, missing):
+        return True
+    values = [when_missing(part, missing) for each in aggregate.arguments for part in functions.parts_of(each)]
+    if aggregate.distinct and len(values) > 1:
+        return False
+    nothing = any(value is not None and value.value is None for value in values)
+    return nothing or (aggregate.function == "sum" and any(value is not None and value.value == 0 for value in values))
+
+
+def _counts_nobody(aggregate: Aggregate, query: Resolved, kept: Kept) -> NotSupported:
+    name = aggregate.text or aggregate.function.upper()
+    column = kept.counted
+    rewrite = None
+    if column is not None and aggregate.function == "count" and not aggregate.distinct and aggregate.filter is None:
+        rewrite = query.text
+        for begin, end in sorted(aggregate.places, reverse=True):
+            rewrite = f"{rewrite[:begin]}COUNT({column}){rewrite[end:]}"
+    return NotSupported(
+        f"{name} also counts public rows that nobody is in",
+        why="the outer join keeps them, and they have no owner: their number would tell where nobody is",
+        fix=f"count a column of the rows of people, as in COUNT({column or 'column'})",
+        try_sql=rewrite,
+        at=aggregate.at,
+    )
+
+
+def where_conditions(relation: Relation) -> Iterator[Scalar]:
+    """Those of filters that stand above every join."""
+    while isinstance(relation, Filter):
+        yield from conjuncts(relation.condition)
+        relation = relation.input
+
+
+def never_true(condition: Scalar, columns: frozenset[int]) -> bool:
+    """No row without a partner satisfies it; whether it is false there or NULL makes no difference to a condition."""
+    match condition:
+        case Apply("and", parts):
+            return any(never_true(part, columns) for part in parts)
+        case Apply("or", parts):
+            return all(never_true(part, columns) for part in parts)
+        case _:
+            value = when_missing(condition, columns)
+            return value is not None and value.value is not True
 
 
 STRICT: Final = frozenset(
@@ -403,23 +410,13 @@ def when_missing(scalar: Scalar, columns: frozenset[int]) -> Constant | None:
             return None
 
 
-def never_true(condition: Scalar, columns: frozenset[int]) -> bool:
-    """No row without a partner satisfies it; whether it is false there or NULL makes no difference to a condition."""
-    match condition:
-        case Apply("and", parts):
-            return any(never_true(part, columns) for part in parts)
-        case Apply("or", parts):
-            return all(never_true(part, columns) for part in parts)
-        case _:
-            value = when_missing(condition, columns)
-            return value is not None and value.value is not True
-
-
-def where_conditions(relation: Relation) -> Iterator[Scalar]:
-    """Those of filters that stand above every join."""
-    while isinstance(relation, Filter):
-        yield from conjuncts(relation.condition)
-        relation = relation.input
+def _case(arguments: tuple[Scalar, ...], columns: frozenset[int]) -> Constant | None:
+    *branches, otherwise = arguments
+    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
+        if never_true(condition, columns):
+            continue
+        return when_missing(result, columns) if when_missing(condition, columns) == _TRUE else None
+    return when_missing(otherwise, columns)
 
 
 def _is_null(part: Constant | None) -> bool:
@@ -442,15 +439,6 @@ def _connected(decides: Constant, otherwise: Constant) -> Callable[[_Parts], Con
     return rule
 
 
-def _case(arguments: tuple[Scalar, ...], columns: frozenset[int]) -> Constant | None:
-    *branches, otherwise = arguments
-    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
-        if never_true(condition, columns):
-            continue
-        return when_missing(result, columns) if when_missing(condition, columns) == _TRUE else None
-    return when_missing(otherwise, columns)
-
-
 def _coalesce(parts: _Parts) -> Constant | None:
     for part in parts:
         if not _is_null(part):
@@ -466,3 +454,14 @@ _RULES: Final[Mapping[str, Callable[[_Parts], Constant | None]]] = {
     "is_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is None, SqlType.BOOLEAN),
     "is_not_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is not None, SqlType.BOOLEAN),
 }
+Rule = Callable[[Resolved], None]
+RULES: Final[tuple[Rule, ...]] = (
+    rows_protected_alone,
+    one_person_per_row,
+    no_rows,
+    public_rows_only_as_groups,
+    hidden_stays_hidden,
+    known_aggregates,
+    comparable_keys,
+)
+PUBLIC_RULES: Final[tuple[Rule, ...]] = (hidden_stays_hidden, public_aggregates)

@@ -48,6 +48,20 @@ from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One line of a derivation, the rules it applies (`rules.RULES`), and what it rests on."""
+
+    text: str
+    rules: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
 def derivation(plan: Plan) -> Node:
     """How the price of a plan comes about."""
     query = plan.bounded.query
@@ -291,20 +305,6 @@ def _counts_in(bounded: Bounded) -> str:
     if bounded.all_keys_fit:
         return "may count in all of them"
     return f"counts in at most {groups}, chosen by a salted hash"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """One line of a derivation, the rules it applies (`rules.RULES`), and what it rests on."""
-
-    text: str
-    rules: tuple[str, ...] = ()
-    children: tuple[Node, ...] = ()
-
-    def walk(self) -> Iterator[Node]:
-        yield self
-        for child in self.children:
-            yield from child.walk()
 
 
 def source(relation: Relation, bounded: Bounded) -> Node:

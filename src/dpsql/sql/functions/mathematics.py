@@ -20,6 +20,37 @@ _LARGEST_POWER: Final = 64
 """Whole exponents up to this one are multiplied out exactly."""
 _EXPONENT_LIMIT: Final = 760
 """exp(-760) is 0 and exp(760) infinite in doubles."""
+_DIGITS: Final = 300
+"""Beyond, the engine's powers of ten overflow and it answers 0."""
+
+
+# ---- types ----------------------------------------------------------------------------------------------------------
+
+
+_ONE: Final = signature(SqlType.DOUBLE, result=SqlType.DOUBLE)
+_TWO: Final = signature(SqlType.DOUBLE, SqlType.DOUBLE, result=SqlType.DOUBLE)
+
+
+def _same_number(request: Request) -> Scalar:
+    (scalar,) = counted(request, 1, 1)
+    scalar = numeric(request, scalar)
+    return request.result((scalar,), scalar.type)
+
+
+def _sign(request: Request) -> Scalar:
+    (scalar,) = counted(request, 1, 1)
+    return request.result((numeric(request, scalar),), SqlType.INTEGER)
+
+
+def _round(request: Request) -> Scalar:
+    scalar, *rest = counted(request, 1, 2)
+    scalar = numeric(request, scalar)
+    digits = whole_literal(rest[0]) if rest else 0
+    if digits is None or not -_DIGITS <= digits <= _DIGITS:
+        request.wrong(f"the second argument of {request.usage} must be a whole literal from -{_DIGITS} to {_DIGITS}")
+    if scalar.type is SqlType.INTEGER and digits >= 0:
+        return scalar
+    return request.result((scalar, Constant(digits, SqlType.INTEGER)), scalar.type)
 
 
 # ---- ranges ---------------------------------------------------------------------------------------------------------
@@ -97,6 +128,40 @@ def _whole(exponent: Interval) -> int | None:
     return int(value)
 
 
+def _sign_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
+    low, high = ranges[0].low, ranges[0].high
+    return Interval(
+        Fraction(-1) if low is None or low < 0 else Fraction(int(low > 0)),
+        Fraction(1) if high is None or high > 0 else Fraction(-int(high < 0)),
+    )
+
+
+def _round_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
+    """Rounding keeps order, so the ends decide. Ends that are steps themselves stay; others move by at most a step.
+
+    The engine rounds x * 10**n, itself rounded: a value a hair beside a half may take the neighbouring step.
+    """
+    digits = whole_literal(call.arguments[1]) or 0
+    unit = Fraction(10) ** -digits
+    exact = ranges[0].mapped(lambda end: _half_away(end, unit))
+    if call.type is SqlType.INTEGER:
+        return integers(exact)
+    if digits == 0:
+        return rounded(exact)
+    low, high = ranges[0].low, ranges[0].high
+    return widened(
+        Interval(
+            low if low is None or low == exact.low else low - unit,
+            high if high is None or high == exact.high else high + unit,
+        )
+    )
+
+
+def _half_away(end: Fraction, unit: Fraction) -> Fraction:
+    steps = math.floor(abs(end) / unit + Fraction(1, 2))
+    return unit * (steps if end >= 0 else -steps)
+
+
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
 
 
@@ -112,8 +177,14 @@ def _guarded(name: str, condition: Callable[[str], str], *, sure: Callable[[Frac
     return form
 
 
-_ONE: Final = signature(SqlType.DOUBLE, result=SqlType.DOUBLE)
-_TWO: Final = signature(SqlType.DOUBLE, SqlType.DOUBLE, result=SqlType.DOUBLE)
+def _print_round(arguments: Sequence[Argument]) -> str:
+    number, digits = arguments
+    if number.type is SqlType.INTEGER:
+        return f"TRY_CAST(round(CAST({number.text} AS HUGEINT), {digits.constant}) AS BIGINT)"
+    return f"round({number.text}, {digits.constant})"
+
+
+# ---- functions ------------------------------------------------------------------------------------------------------
 
 
 def _logarithm(name: str, what: str, base: int | None) -> Function:
@@ -156,84 +227,6 @@ MATHEMATICS: Final = (
         forms={"duckdb": named("power")},
     ),
 )
-
-
-_DIGITS: Final = 300
-"""Beyond, the engine's powers of ten overflow and it answers 0."""
-
-
-# ---- types ----------------------------------------------------------------------------------------------------------
-
-
-def _same_number(request: Request) -> Scalar:
-    (scalar,) = counted(request, 1, 1)
-    scalar = numeric(request, scalar)
-    return request.result((scalar,), scalar.type)
-
-
-def _sign(request: Request) -> Scalar:
-    (scalar,) = counted(request, 1, 1)
-    return request.result((numeric(request, scalar),), SqlType.INTEGER)
-
-
-def _round(request: Request) -> Scalar:
-    scalar, *rest = counted(request, 1, 2)
-    scalar = numeric(request, scalar)
-    digits = whole_literal(rest[0]) if rest else 0
-    if digits is None or not -_DIGITS <= digits <= _DIGITS:
-        request.wrong(f"the second argument of {request.usage} must be a whole literal from -{_DIGITS} to {_DIGITS}")
-    if scalar.type is SqlType.INTEGER and digits >= 0:
-        return scalar
-    return request.result((scalar, Constant(digits, SqlType.INTEGER)), scalar.type)
-
-
-# ---- ranges ---------------------------------------------------------------------------------------------------------
-
-
-def _sign_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    low, high = ranges[0].low, ranges[0].high
-    return Interval(
-        Fraction(-1) if low is None or low < 0 else Fraction(int(low > 0)),
-        Fraction(1) if high is None or high > 0 else Fraction(-int(high < 0)),
-    )
-
-
-def _round_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    """Rounding keeps order, so the ends decide. Ends that are steps themselves stay; others move by at most a step.
-
-    The engine rounds x * 10**n, itself rounded: a value a hair beside a half may take the neighbouring step.
-    """
-    digits = whole_literal(call.arguments[1]) or 0
-    unit = Fraction(10) ** -digits
-    exact = ranges[0].mapped(lambda end: _half_away(end, unit))
-    if call.type is SqlType.INTEGER:
-        return integers(exact)
-    if digits == 0:
-        return rounded(exact)
-    low, high = ranges[0].low, ranges[0].high
-    return widened(
-        Interval(
-            low if low is None or low == exact.low else low - unit,
-            high if high is None or high == exact.high else high + unit,
-        )
-    )
-
-
-def _half_away(end: Fraction, unit: Fraction) -> Fraction:
-    steps = math.floor(abs(end) / unit + Fraction(1, 2))
-    return unit * (steps if end >= 0 else -steps)
-
-
-# ---- DuckDB ---------------------------------------------------------------------------------------------------------
-
-
-def _print_round(arguments: Sequence[Argument]) -> str:
-    number, digits = arguments
-    if number.type is SqlType.INTEGER:
-        return f"TRY_CAST(round(CAST({number.text} AS HUGEINT), {digits.constant}) AS BIGINT)"
-    return f"round({number.text}, {digits.constant})"
-
-
 ROUNDING: Final = (
     Function(
         name="abs",
