@@ -198,6 +198,18 @@ def _logarithm(name: str, what: str, base: int | None) -> Function:
     )
 
 
+def _to_whole(name: str, summary: str, whole: Callable[[Fraction], int]) -> Function:
+    return Function(
+        name=name,
+        usage=f"{name.upper()}(x)",
+        summary=summary,
+        typed=_ONE,
+        range=lambda _call, ranges: rounded(ranges[0].mapped(lambda end: Fraction(whole(end)))),
+        forms={"duckdb": named(name)},
+        passes=(0,),
+    )
+
+
 MATHEMATICS: Final = (
     Function(
         name="sqrt",
@@ -245,24 +257,8 @@ ROUNDING: Final = (
         range=_round_range,
         forms={"duckdb": _print_round},
     ),
-    Function(
-        name="floor",
-        usage="FLOOR(x)",
-        summary="The largest whole number not above x, as DOUBLE.",
-        typed=_ONE,
-        range=lambda _call, ranges: rounded(ranges[0].mapped(lambda end: Fraction(math.floor(end)))),
-        forms={"duckdb": named("floor")},
-        passes=(0,),
-    ),
-    Function(
-        name="ceil",
-        usage="CEIL(x)",
-        summary="The smallest whole number not below x, as DOUBLE.",
-        typed=_ONE,
-        range=lambda _call, ranges: rounded(ranges[0].mapped(lambda end: Fraction(math.ceil(end)))),
-        forms={"duckdb": named("ceil")},
-        passes=(0,),
-    ),
+    _to_whole("floor", "The largest whole number not above x, as DOUBLE.", math.floor),
+    _to_whole("ceil", "The smallest whole number not below x, as DOUBLE.", math.ceil),
     Function(
         name="sign",
         usage="SIGN(x)",
