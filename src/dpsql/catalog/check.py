@@ -29,7 +29,6 @@ from dpsql.catalog.ownership import named_by, settled
 from dpsql.catalog.tables import declares_all
 from dpsql.catalog.types import SqlType
 from dpsql.catalog.views import NO_VIEWS, Views, view_mistakes
-from dpsql.errors import BadPolicy
 
 _SMALLEST: Final = -(2**63)
 _LARGEST: Final = 2**63 - 1
@@ -195,18 +194,12 @@ _KEYS: Final[Mapping[SqlType, Callable[[Value], Value]]] = {
 def checked(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> Catalog:
     """The catalogue: the policy with paths followed, names and types of the engine filled in.
 
-    BadPolicy where anything is wrong; `problems` has all of it. `views` are those of the engine.
+    BadPolicy where anything is wrong; `all_mistakes` has all of it. `views` are those of the engine.
     """
     catalog, wrong = _examined(policy, schema, views)
     if wrong:
         raise wrong[0].as_error(policy.written)
     return catalog
-
-
-def problems(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> tuple[BadPolicy, ...]:
-    """Everything that is wrong, as a list of things to do, in the order of the file."""
-    _, wrong = _examined(policy, schema, views)
-    return tuple(mistake.as_error(policy.written) for mistake in wrong)
 
 
 def all_mistakes(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> list[Mistake]:

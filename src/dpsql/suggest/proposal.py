@@ -52,7 +52,6 @@ class TableProposal:
 class Proposal:
     """A whole policy that waits to be confirmed."""
 
-    address: str
     person: str
     """What one protected person is called."""
     person_reason: str

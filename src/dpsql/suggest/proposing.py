@@ -205,7 +205,6 @@ def propose(address: str, *, samples: Mapping[str, Sample]) -> Proposal:
     around = _Around(tables=tables, refers=refers, owned=owned, public=public, samples=samples)
     proposed = tuple(_Table(name, around).proposal() for name in tables)
     return Proposal(
-        address=address,
         person="person" if leading is None else _person_called(leading, owned[leading]),
         person_reason=f"{NEEDS} a name for one of them" if leading is None else f"from the name of {leading}",
         tables=proposed,

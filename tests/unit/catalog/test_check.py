@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from counted_calls import growth
-from dpsql.catalog.check import checked, problems
+from dpsql.catalog.check import all_mistakes, checked
 from dpsql.catalog.load import load, loads
 from dpsql.catalog.model import Bounds, EngineColumn, EngineTable, KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
@@ -26,6 +26,11 @@ READ_AS = {
     "DATE": SqlType.DATE,
     "TIMESTAMP": SqlType.TIMESTAMP,
 }
+
+
+def problems(read, engine):
+    """Everything that is wrong, as the errors that the owner gets."""
+    return tuple(mistake.as_error(read.written) for mistake in all_mistakes(read, engine))
 
 
 def table(name: str, /, **columns: str) -> EngineTable:
