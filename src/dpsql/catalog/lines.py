@@ -1,8 +1,10 @@
-"""The line of every key of a TOML text: the parser of the standard library tells none. And the lines of a policy that
-wait for the owner: each ends in a comment `# CONFIRM …`. The file itself is the state.
+"""Where a policy file says what: the line of each key, and the lines that wait for the owner.
 
-A file is edited by hand: every comment with this word in it is a mark, however it is written. A mark too many costs its
-owner a look, one that is overlooked lets a guess decide who is protected.
+The parser of the standard library tells no lines, so that the text is read a second time here, for its keys alone.
+
+A line that waits ends in a comment `# CONFIRM …`; the file itself is the state. It is edited by hand: every comment
+with this word in it is a mark, however it is written. A mark too many costs its owner a look, one that is overlooked
+lets a guess decide who is protected.
 """
 
 from __future__ import annotations
@@ -176,6 +178,8 @@ def _unquoted(word: str) -> str:
     value = tomllib.loads(f"key = {word}")["key"]
     return str(value)
 
+
+# ---- lines that wait for the owner ----------------------------------------------------------------------------------
 
 WORD: Final = "CONFIRM"
 _MARK: Final = re.compile(rf"(?<![^\W\d_]){WORD.lower()}(?![^\W\d_])")

@@ -1,5 +1,6 @@
-"""The socket file: made with the mode the owner chose, alone on its path, gone when the server is. And its connections:
-who holds how many, and who waits to say hello.
+"""Who can connect: the socket file, the lobby before the hello, and the seats behind it.
+
+The file is made with the mode the owner chose, is alone on its path, and is gone when the server is.
 
 A holder of k connections gets another one only while more than k are free. So one token has about half of them, the
 next about half of the rest, and a token that has none gets one as long as one is free. Only a token takes a seat:

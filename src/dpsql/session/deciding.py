@@ -1,5 +1,8 @@
-"""What the owner decides about everybody, whether the data are at hand or the ledger alone; and promises in words: how
-far a guess about one person can move, and what several promises add up to."""
+"""Promises in words, and what is decided about them by whoever holds the ledger, with the data at hand or without.
+
+The words say how far a guess about one person can move, and what several promises add up to. `Deciding` renews and
+closes a promise, revokes a grant, freezes and unfreezes: `Owner` and `Keeper` have it in common.
+"""
 
 from __future__ import annotations
 
