@@ -45,9 +45,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     found += _of_ratios(bounded)
     found += _of_groups(plan)
     found += [
-        note
-        for key, domain in zip(bounded.query.keys, bounded.domains, strict=True)
-        for note in _of_key(key, domain, bounded)
+        note for key, domain in zip(bounded.query.keys, bounded.domains, strict=True) for note in _of_key(key, domain)
     ]
     found += [hidden_groups(step, plan) for step in plan.steps if isinstance(step, SelectionStep)]
     found += [_FOUND] if plan.finer is not None and plan.finer.people is not None else []
@@ -62,7 +60,9 @@ def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
         yield f"{subject(slot, bounded.query)} counts within {low} and {high}"
     said = counts_people(slot, bounded.query) or _said_of_the_mean(slot, bounded)
     if not bounded.one_row_each and not said:
-        yield _CAPS[slot.kind](slot, bounded)
+        name = counted_things if slot.kind in (SlotKind.ROWS, SlotKind.VALUES) else subject
+        of = f"{name(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+        yield _CAPS[slot.kind](slot, of)
 
 
 def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
@@ -74,24 +74,20 @@ def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
     )
 
 
-def _beyond(slot: Slot, bounded: Bounded) -> str:
-    of = f"{counted_things(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+def _beyond(slot: Slot, of: str) -> str:
     return f"{of} beyond {amount(slot.cap)} are not counted"
 
 
-def _sum_beyond(slot: Slot, bounded: Bounded) -> str:
-    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+def _sum_beyond(slot: Slot, of: str) -> str:
     low, high = amount(slot.low * slot.size), amount(slot.high * slot.size)
     return f"the sum of {of} counts within {low} and {high}"
 
 
-def _weighted(slot: Slot, bounded: Bounded) -> str:
-    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+def _weighted(slot: Slot, of: str) -> str:
     return f"more than {counted(slot.cap, 'value')} of {of} together weigh as much as {amount(slot.cap)}"
 
 
-def _mean_of_each(slot: Slot, bounded: Bounded) -> str:
-    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+def _mean_of_each(slot: Slot, of: str) -> str:
     low, high = (amount((slot.middle + end) * slot.size) for end in (slot.low, slot.high))
     return f"the average of {of} counts once, within {low} and {high}"
 
@@ -105,13 +101,12 @@ def _said_of_the_mean(slot: Slot, bounded: Bounded) -> bool:
     return any(mean.cap == slot.cap and (alone or mean.argument == slot.argument) for mean in means)
 
 
-def _different(slot: Slot, bounded: Bounded) -> str:
-    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+def _different(slot: Slot, of: str) -> str:
     different = "1 value" if slot.cap == 1 else f"{amount(slot.cap)} different values"
     return f"at most {different} of {of} {'is' if slot.cap == 1 else 'are'} counted, chosen by hash"
 
 
-_CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
+_CAPS: Final[Mapping[SlotKind, Callable[[Slot, str], str]]] = {
     SlotKind.ROWS: _beyond,
     SlotKind.VALUES: _beyond,
     SlotKind.SUM: _sum_beyond,
@@ -120,6 +115,7 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
     SlotKind.SQUARES: _weighted,
     SlotKind.DISTINCT: _different,
 }
+"""What a cap does to the values of one person, which are named as they stand in the query."""
 
 
 def _of_rounded(bounded: Bounded) -> Iterator[str]:
@@ -205,7 +201,7 @@ def _of_groups(plan: Plan) -> Iterator[str]:
         yield f"one {person} whose numbers are larger than {groups} can hold is scaled down in each of their groups"
 
 
-def _of_key(key: GroupKey, domain: Domain, bounded: Bounded) -> Iterator[str]:
+def _of_key(key: GroupKey, domain: Domain) -> Iterator[str]:
     """Public groups are a list, and rows may have other values; CASE and the like name all that they can have."""
     if isinstance(domain, PrivateKey) or isinstance(key.expression, Constant):
         return

@@ -118,8 +118,8 @@ class Cursor:
         if self.depth > MAX_NESTING:
             raise too_deep(self.lexed.at(number, number))
 
-    def is_name(self, ahead: int = 0) -> bool:
-        symbol = self.next(ahead)
+    def is_name(self) -> bool:
+        symbol = self.next()
         return symbol == QUOTED or (symbol not in RESERVED and is_word(symbol))
 
     def name(self) -> Identifier:

@@ -97,9 +97,9 @@ class DpClauses(Expressions):
             return False
         word = self.next()
         if word == "LIMIT":
-            size = self._value_size(1)
+            size = self._value_size()
             return bool(size) and self.next(1 + size) == "PER"
-        return word in _NUMBERED and self._value_size(1) > 0
+        return word in _NUMBERED and self._value_size() > 0
 
     def end_clauses(self) -> None:
         """Read the clauses up to the end of the statement."""
@@ -129,7 +129,7 @@ class DpClauses(Expressions):
         )
 
     def _clause(self) -> None:
-        word, size = self.next(), self._value_size(1)
+        word, size = self.next(), self._value_size()
         first, last = self.position + 1, self.position + size
         at = self.lexed.at(first, last)
         written = self.lexed.text[slice(*at)]
@@ -143,11 +143,11 @@ class DpClauses(Expressions):
             option, read = _NUMBERED[word]
             self.said = with_option(self.said, option, read(word, written, at), at)
 
-    def _value_size(self, ahead: int) -> int:
-        """How many tokens a value has: a number, perhaps with a sign, or a text."""
-        if self.next(ahead) in (NUMBER, STRING):
+    def _value_size(self) -> int:
+        """How many tokens the value after the next word has: a number, perhaps with a sign, or a text."""
+        if self.next(1) in (NUMBER, STRING):
             return 1
-        return 2 if self.next(ahead) in ("-", "+") and self.next(ahead + 1) == NUMBER else 0
+        return 2 if self.next(1) in ("-", "+") and self.next(2) == NUMBER else 0
 
     def keys_clause(self, *, ended: bool = False) -> bool:
         """Read KEYS (…) of the outermost query, if it comes next."""
