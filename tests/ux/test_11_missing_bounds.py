@@ -8,6 +8,7 @@ import pytest
 from refusing_hospital import POLICY, built
 
 import dpsql
+from dpsql.testing import fixed_noise
 from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
 
@@ -26,9 +27,12 @@ def test_nothing_comes_out_without_limits(ana, sql):
 
 
 @pytest.mark.parametrize("sql", QUESTIONS[:2])
-def test_with_the_proposed_limits_every_number_has_noise(ana, sql):
-    error = raised(dpsql.DpsqlError, lambda: ana.sql(sql))
-    ((cell,),) = ana.sql(error.try_sql).rows
+def test_with_the_proposed_limits_every_number_has_noise(sql):
+    """With fixed noise: an average whose whole interval lies below its range is shown as 0 without a margin, which
+    happens to this one once in some 150 draws."""
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        error = raised(dpsql.DpsqlError, lambda: ana.sql(sql))
+        ((cell,),) = ana.sql(error.try_sql).rows
     assert isinstance(cell, dpsql.Noisy)
     assert cell.margin > 0
 
