@@ -1,15 +1,16 @@
 """How much the tests notice: one small change at a time, in a copy of the project, and which test fails of it.
 
 `python tools/mutants.py --seed S --count N` draws N changes over the rooms that carry the promise. The same seed draws
-the same changes, and a larger N only adds some. All tests run once, unchanged, to see which of them come by each place.
-Then those alone, with the change: first those of the same name, then of the room, then others; and at last all of the
-room, since what is computed once is used by others. What was found is kept in .cache/, one line of JSON each: a run
-that was ended goes on where it was.
+the same changes, and a larger N only adds some. All tests run once, unchanged, to see which of them come by each place
+and how long they take. Then those alone, with the change: first some quick ones of every file that comes by; then whole
+files, those of the same name, of the room, and others; and at last all of the room, since what is computed once is used
+by others. What was found is kept in .cache/, one line of JSON each: a run that was ended goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import re
@@ -18,10 +19,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import chain, zip_longest
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -37,11 +39,17 @@ LONGEST_RUN, LONGEST_TEST = 5400, "150"
 """In seconds. A test that takes longer without the change too is left out."""
 LIMITED: Final = ("sh", "-c", 'ulimit -v 12000000; exec "$@"', "sh")
 """In KiB: a change may also make a test take all the memory there is."""
+QUICK: Final = 8.0
+"""Seconds that the tests of the first stage may take in all."""
 WORKERS: Final = 2
 REACHED: Final = """import os, sys
 _seen = set()
+def pytest_runtest_logreport(report):
+    if report.when == "call" and "PYTEST_XDIST_WORKER" not in os.environ:
+        with open(os.environ["MUTANTS_FOLDER"] + "/seconds.txt", "a") as file:
+            file.write(f"{report.duration:.3f} {report.nodeid!r}\\n")
 def by(number):
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     frame = sys._getframe()
     while not test and frame is not None:  # called while a file of tests is read
         name = frame.f_code.co_filename
@@ -50,9 +58,10 @@ def by(number):
     if (number, test) not in _seen:
         _seen.add((number, test))
         with open(os.environ["MUTANTS_FOLDER"] + "/reached.txt", "a") as file:
-            file.write(f"{number} {test}\\n")
+            file.write(f"{number} {test!r}\\n")
 """
-"""What is called from the functions that are to be changed: which file of tests comes by, also in other processes."""
+"""A plugin of pytest that keeps how long tests take, and what is called from the functions that are to be changed:
+which tests come by, also in other processes."""
 
 
 class Copy:
@@ -89,16 +98,25 @@ class Copy:
         for file in {mutant.file for mutant in numbered.values()}:
             lines = {number: mutant.line for number, mutant in numbered.items() if mutant.file == file}
             self._write(file, marked((ROOT / file).read_text(encoding="utf-8"), lines))
-        log = self._folder / "reached.txt"
-        log.touch()
-        self._pytest("-n", str(WORKERS), *tests, limit=None)
+        for log in ("reached.txt", "seconds.txt"):
+            (self._folder / log).touch()
+        self._pytest("-n", str(WORKERS), "-p", "reached", *tests, limit=None)
         for file in {mutant.file for mutant in numbered.values()}:
             self._write(file, (ROOT / file).read_text(encoding="utf-8"))
-        told = [line.partition(" ") for line in log.read_text(encoding="utf-8").splitlines()]
+        seconds = {test: float(each) for each, test in self._logged("seconds.txt")}
+        reaching: dict[int, set[str]] = {number: set() for number in numbered}
+        for each, test in self._logged("reached.txt"):
+            reaching[int(each)].add(test)
         return {
-            mutant: _stages(mutant, {test for each, _, test in told if int(each) == number}, tests)
+            mutant: [_quick(reaching[number], seconds), *_stages(mutant, reaching[number], tests)]
             for number, mutant in numbered.items()
         }
+
+    def _logged(self, name: str) -> Iterator[tuple[str, str]]:
+        """A number and a test, in each line."""
+        for line in (self._folder / name).read_text(encoding="utf-8").splitlines():
+            number, _, test = line.partition(" ")
+            yield number, ast.literal_eval(test)
 
     def _write(self, file: str, text: str) -> None:
         path = self._folder / file
@@ -140,9 +158,25 @@ class Copy:
             return run.returncode, output.read()
 
 
-def _stages(mutant: Mutant, reaching: set[str], tests: Sequence[str]) -> list[list[str]]:
-    """The tests of the same name; those that come by, of the room and then others; at last all of the room. What is
-    computed when a module is imported, any test may use."""
+def _quick(reaching: set[str], seconds: Mapping[str, float]) -> list[str]:
+    """In turn the quickest of each file that comes by, within a few seconds in all."""
+    by_file: dict[str, list[str]] = {}
+    for test in sorted(reaching & seconds.keys(), key=lambda test: (seconds[test], test)):
+        if re.fullmatch(r"[\w/.]+::[\w:]+(\[[\w .,=*()-]*\])?", test):  # others pytest would not find by their names
+            by_file.setdefault(test.partition("::")[0], []).append(test)
+    chosen, left = list[str](), QUICK
+    for test in filter(None, chain.from_iterable(zip_longest(*by_file.values()))):
+        left -= seconds[test] + 0.02  # what pytest itself takes
+        if left < 0:
+            break
+        chosen.append(test)
+    return sorted(chosen, key=lambda test: test.partition("::")[0])
+
+
+def _stages(mutant: Mutant, by: set[str], tests: Sequence[str]) -> list[list[str]]:
+    """The files of tests of the same name; those that come by, of the room and then others; at last all of the room.
+    What is computed when a module is imported, any test may use."""
+    reaching = {test.partition("::")[0] for test in by}
     room = f"tests/unit/{mutant.room}/"
     same = (ROOT / room).rglob(f"test_*{Path(mutant.file).stem}*.py")
     near = sorted(each.relative_to(ROOT).as_posix() for each in same)

@@ -142,3 +142,12 @@ def test_tests_that_come_by_are_tried_before_the_rest_of_the_room(tmp_path, monk
     assert runs._stages(changed, {""}, ["tests"]) == [
         [near], ["tests/unit/plan/", f"--ignore={near}"], ["tests", "--ignore=tests/unit/plan/"],
     ]  # fmt: skip
+
+
+def test_quick_tests_of_every_file_that_comes_by_are_tried_first():
+    """In turn, as long as their seconds last; one that cannot be named to pytest is left to its file."""
+    seconds = {f"t/test_a.py::f[{each}]": 1.0 for each in range(9)} | {"t/test_b.py::g": 3.0, "t/test_b.py::h": 2.0}
+    strange = {"t/test_c.py::f[a\\nb]", "t/test_c.py", ""}
+    chosen = runs._quick(seconds.keys() | strange, seconds | {"t/test_c.py::f[a\\nb]": 0.1, "t/test_d.py::far": 0.1})
+    assert chosen == ["t/test_a.py::f[0]", "t/test_a.py::f[1]", "t/test_b.py::h", "t/test_b.py::g"]
+    assert sum(seconds[each] for each in chosen) <= runs.QUICK
