@@ -389,7 +389,15 @@ def _no_float(text: str) -> object:
     raise ValueError(text)
 
 
-_DECODER: Final = json.JSONDecoder(parse_float=_no_float, parse_constant=_no_float)
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Two readers could disagree about a name that stands in it twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_no_float, parse_constant=_no_float, object_pairs_hook=once)
 
 
 def integer_to_text(value: int) -> str:

@@ -66,9 +66,11 @@ def released_to_bytes(released: ReleasedStep) -> bytes:
 
 
 def released_from_bytes(text: bytes) -> ReleasedStep:
-    """What `released_to_bytes` wrote; LedgerBroken for anything else."""
+    """What `released_to_bytes` wrote; LedgerBroken for anything else, but for blanks and capital digits."""
     try:
         value = from_text(text.decode("ascii"))  # white space at the end is padding
+        if len(value) != 2:
+            raise unreadable()
         released = ReleasedStep(
             keys=tuple(tuple(map(_key_from_json, key)) for key in value["keys"]),
             values=tuple(map(_numbers_from_hex, value["values"])),
@@ -103,11 +105,11 @@ _KEY_TO_TEXT: Final[Mapping[type, Callable[[Any], str]]] = {
     str: lambda part: f'["text",{encode_basestring_ascii(part)}]',
     type(None): lambda part: '["null",null]',
 }
-_KEY_FROM_JSON: Final[Mapping[str, Callable[[Any], KeyValue]]] = {
-    "bool": lambda part: bool(part),
-    "int": integer_from_text,
-    "text": lambda part: str(part),
-    "null": lambda part: None,
+_KEY_FROM_JSON: Final[Mapping[str, tuple[type, Callable[[Any], KeyValue]]]] = {
+    "bool": (bool, lambda part: part),
+    "int": (str, integer_from_text),
+    "text": (str, lambda part: part),
+    "null": (type(None), lambda part: part),
 }
 
 
@@ -121,7 +123,10 @@ def _key_to_text(part: KeyValue) -> str:
 
 def _key_from_json(value: list[Any]) -> KeyValue:
     tag, part = value
-    return _KEY_FROM_JSON[tag](part)
+    kind, read = _KEY_FROM_JSON[tag]
+    if type(part) is not kind:
+        raise unreadable()
+    return read(part)
 
 
 class Keys(NamedTuple):

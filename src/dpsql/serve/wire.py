@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 import dpsql
 from dpsql import Cost, errors
-from dpsql.codec import Codec, Only
+from dpsql.codec import Codec, Only, once
 from dpsql.errors import DpsqlError, InternalError, NotUnderstood
 
 PROTOCOL: Final = 3
@@ -127,7 +127,7 @@ def encoded(message: Message) -> bytes:
 def decoded(line: bytes) -> Message:
     """The object of a line; NotUnderstood for anything else, whatever is wrong with it."""
     try:
-        found = json.loads(line.decode("utf-8"), parse_constant=_no_number, object_pairs_hook=_once)
+        found = json.loads(line.decode("utf-8"), parse_constant=_no_number, object_pairs_hook=once)
     except (ValueError, RecursionError):
         raise not_understood() from None
     if not isinstance(found, dict):
@@ -137,14 +137,6 @@ def decoded(line: bytes) -> Message:
 
 def _no_number(word: str) -> NoReturn:
     raise ValueError(word)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> Message:
-    """Two readers could disagree about a word that is said twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 def number_to_wire(value: object) -> object:

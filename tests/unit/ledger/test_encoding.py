@@ -107,6 +107,12 @@ def test_rows_without_keys_are_refused():
 RIGHT = encoding.released_to_bytes(ReleasedStep(keys=((1,),), values=((1,),)))
 
 
+def instead(part, new):
+    """The right record with another part, padded to the same size: it is for that part alone that it is refused."""
+    assert part in RIGHT
+    return RIGHT.rstrip().replace(part, new).ljust(len(RIGHT))
+
+
 @cases(__file__, "record=")
 def test_a_record_that_nobody_wrote_is_not_read(record):
     assert record != RIGHT
@@ -219,10 +225,13 @@ def test_every_priced_event_has_a_name():
     assert {kind for kind in triple.registry if kind is not object} == set(PRICED_EVENTS.values())
 
 
-@pytest.mark.parametrize("event", [*one_of_each(), Mystery()], ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize(
+    "event",
+    [each for each in (*one_of_each(), Mystery()) if type(each) not in PRICED_EVENTS.values()],
+    ids=lambda event: type(event).__name__,
+)
 def test_other_events_are_refused(event):
-    if type(event) not in PRICED_EVENTS.values():
-        each_raises(InternalError, lambda each: fact_to_entry(asking(event=each)), (event, Composed((event,))))
+    each_raises(InternalError, lambda each: fact_to_entry(asking(event=each)), (event, Composed((event,))))
 
 
 def test_accounts_survive():
