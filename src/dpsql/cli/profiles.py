@@ -47,7 +47,7 @@ def _no_path(text: str) -> BadParameter:
 
 _KEYS: Final = ("target", "user", "token_file", "token")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-_QUESTION: Final = re.compile(r"\s*(SELECT|WITH|FROM|EXPLAIN|DRY|SHOW|DESCRIBE|SIMULATE|COMPARE)\s", re.IGNORECASE)
+_QUESTION: Final = re.compile(r"\s*(SELECT|WITH|FROM|EXPLAIN|DRY|SHOW|DESCRIBE|SIMULATE)\s", re.IGNORECASE)
 """How a statement begins whose -c was forgotten: no target has a space after such a word."""
 _WHAT: Final = "a policy file that ends in .toml, unix:PATH of a server, or demo"
 

@@ -36,7 +36,7 @@ def among(values: Sequence[object]) -> str:
     return f"({', '.join('?' * len(values))})"
 
 
-SCHEMA: Final = 6
+SCHEMA: Final = 1
 """The version of the tables, of the entries and of the hashes over them. No other one is read."""
 
 NEITHER_CHARGE_NOR_STEP: Final = "same IS NULL AND receipt IS NULL"

@@ -20,7 +20,7 @@ from dpsql import Cost, errors
 from dpsql.codec import Codec, Only, once
 from dpsql.errors import DpsqlError, InternalError, NotUnderstood
 
-PROTOCOL: Final = 3
+PROTOCOL: Final = 1
 """What the words of this file mean, told to whoever connects: raised when a word gets another meaning, or one
 more has to be there."""
 LONGEST_REQUEST: Final = 1_100_000

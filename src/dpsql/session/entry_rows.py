@@ -36,7 +36,7 @@ class EntryRow:
     """UTC."""
     kind: str
     who: str
-    """The analyst, group or user it is about; empty where it is about the source."""
+    """The analyst or user it is about; empty where it is about the source."""
     details: Mapping[str, object]
 
     def as_json(self) -> dict[str, object]:

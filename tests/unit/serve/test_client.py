@@ -51,7 +51,7 @@ def taken_in(path, *replies, timeout=30):
         yield client
 
 
-HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 3}}\n'
+HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 1}}\n'
 
 
 def unreached(path):
@@ -93,7 +93,7 @@ def test_a_timeout_is_a_number_of_seconds(tmp_path, timeout):
     raised(BadParameter, lambda: dpsql.connect(socket=tmp_path / "none", token="t", timeout=timeout), match="timeout")
 
 
-@pytest.mark.parametrize("told", [b"", b', "protocol": 2', b', "protocol": 4', b', "protocol": "3"'])
+@pytest.mark.parametrize("told", [b"", b', "protocol": 2', b', "protocol": 0', b', "protocol": "1"'])
 def test_a_server_of_another_version_is_not_asked(told, door):
     """Nothing but who asks is sent, so that nothing can be charged for an answer that would not be understood."""
     hello = b'{"ok": {"name": "ana", "role": "analyst"' + told + b"}}\n"
