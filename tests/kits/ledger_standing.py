@@ -5,13 +5,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
-from dpsql.ledger.facts import Frozen, Granted, Promised, Renewed, Unfrozen
+from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
+from dpsql.ledger.facts import Adopted, Frozen, Granted, Promised, Renewed, Unfrozen
 from dpsql.ledger.ledger import NO_CONDITIONS, Conditions, GrantedBy, Paid, Role, User
 from dpsql.ledger.snapshot import MOST_OPEN
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
-from tests.kits.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
+from tests.kits.ledger_cases import (
+    FIRST,
+    OWNED,
+    SECOND,
+    SMALL,
+    TENTH,
+    LedgerCase,
+    asking,
+    charges_of,
+    promised,
+    refused,
+)
 from tests.kits.refusals import each_raises, raised
 
 _HALF: Final = Fraction(1, 2)
@@ -385,14 +396,23 @@ class StandingLaws(LedgerCase):
         ledger = self.opened(tmp_path)
         before = ledger.head().number
         assert ledger.adopted() is None
-        ledger.adopt("d1", "{}")
-        ledger.adopt("d1", "{}")
+        ledger.declare(OWNED, Adopted(digest="d1", text="{}"))
+        ledger.declare(OWNED, Adopted(digest="d1", text="{}"))
         assert ledger.adopted() == "{}"
         ledger.refuse("ana", code="DP101", sql="SELECT * FROM people" * 1000)
-        ledger.adopt("d2", "{ }")
+        ledger.declare(OWNED, Adopted(digest="d2", text="{ }"))
         assert ledger.adopted() == "{ }"
         assert ledger.head().number == before + 3
         ledger.verify()
+
+    def test_what_is_declared_of_other_people_is_not_kept_either(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking())
+        before = self.states(ledger, "ana")
+        with refused(BadPolicy):
+            ledger.declare(replace(OWNED, relation="change_one"), Adopted(digest="d1", text="{}"))
+        assert self.states(ledger, "ana") == before
+        assert ledger.adopted() is None
 
     def test_the_head_moves_with_every_entry(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)

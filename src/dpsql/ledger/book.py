@@ -103,8 +103,12 @@ class Ledger(ABC):
     grant = _law(limits.say, writes=True)
     freeze = _law(limits.freeze, writes=True)
     unfreeze = _law(limits.unfreeze, writes=True)
-    adopt = _law(sayings.adopt, writes=True)
     withdraw = _law(sayings.withdraw, writes=True)
+
+    def declare(self, ownership: Ownership, declarations: Adopted) -> None:
+        """Whom the promise is about and what is declared, both or neither."""
+        with self.writing() as page:
+            _declare(page, ownership, declarations)
 
     def revoke(self, holder: str) -> None:
         """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
@@ -146,7 +150,7 @@ class Ledger(ABC):
         version: str | None,
     ) -> bool:
         """Write a policy down, all of it or nothing: the label of the data, as `data_version`; the promise; whom it is
-        about, as `own`; what is declared, as `adopt`; and the grants of the file, as `adopt_grants`. None leaves label
+        about and what is declared, as `declare`; and the grants of the file, as `adopt_grants`. None leaves label
         or grants as they are. False where the promise was closed and is not to be made anew: the label alone is
         written."""
         with self.writing() as page:
@@ -154,8 +158,7 @@ class Ledger(ABC):
                 sayings.say_version(page, version)
             if not vows.promise(page, promise, per=per, anew=anew):
                 return False
-            owners.own(page, ownership)
-            sayings.adopt(page, declarations.digest, declarations.text)
+            _declare(page, ownership, declarations)
             if granted is not None:
                 _adopt_grants(page, granted)
             return True
@@ -280,6 +283,11 @@ def _paid_by(page: Page, holder: str) -> list[str]:
 def _end_tokens(page: Page, holder: str) -> None:
     for name in _paid_by(page, holder):
         sayings.withdraw(page, name)
+
+
+def _declare(page: Page, ownership: Ownership, declarations: Adopted) -> None:
+    owners.own(page, ownership)
+    sayings.adopt(page, declarations.digest, declarations.text)
 
 
 def _adopt_grants(page: Page, written: Iterable[Granted]) -> None:

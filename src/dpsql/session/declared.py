@@ -44,7 +44,7 @@ class Declared:
         _require_types(policy, schema, self._tables_before())
         catalog = checked(policy, schema, views=self._engine.views())
         if self.promised:
-            self._keep(catalog)
+            self._ledger.declare(ownership_of(catalog), self._declarations(catalog))
         self.policy, self.catalog = policy, catalog
 
     def make_promise(self, promise: Promise, *, anew: bool, version: str | None) -> bool:
@@ -77,7 +77,7 @@ class Declared:
     def under_promise(self) -> None:
         """From here on the ledger keeps what is declared and whom the promise is about: nothing can be asked before."""
         _require_types(self.policy, self._engine.schema(), self._tables_before())
-        self._keep(self.catalog)
+        self._ledger.declare(ownership_of(self.catalog), self._declarations(self.catalog))
         self.promised = True
 
     def types_before(self, table: str) -> dict[str, SqlType]:
@@ -87,11 +87,6 @@ class Declared:
 
     def _tables_before(self) -> dict[str, Any]:
         return declared_tables(self._ledger.adopted())
-
-    def _keep(self, catalog: Catalog) -> None:
-        self._ledger.own(ownership_of(catalog))
-        declared = self._declarations(catalog)
-        self._ledger.adopt(declared.digest, declared.text)
 
     def _declarations(self, catalog: Catalog) -> Adopted:
         # Tables in memory are registered one by one: those that are yet to come stay declared.

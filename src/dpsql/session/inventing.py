@@ -18,6 +18,7 @@ from dpsql.catalog.model import Catalog, Grant, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.errors import DpsqlError, NotSupported
 from dpsql.ledger.book import Ledger
+from dpsql.ledger.facts import Adopted
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer, labelled
@@ -78,9 +79,8 @@ def ledger_of_nobody(catalog: Catalog, promise: Account, grant: Grant) -> Ledger
     """A ledger in which the same promise was made and the same grant given, and nothing was spent yet."""
     ledger = MemoryLedger()
     ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-    ledger.own(ownership_of(catalog))
     text = declarations(catalog)
-    ledger.adopt(text_digest(text), text)
+    ledger.declare(ownership_of(catalog), Adopted(digest=text_digest(text), text=text))
     keep_grant(ledger, grant, replace(catalog.policy, grants=()))
     return ledger
 

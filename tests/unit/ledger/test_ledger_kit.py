@@ -260,8 +260,7 @@ def applies_piece_by_piece(monkeypatch):
         made = {name: getattr(promise, name) for name in ("epsilon", "delta", "delta_prime")}
         if not self.promise(**made, per=per, anew=anew):
             return False
-        self.own(ownership)
-        self.adopt(declarations.digest, declarations.text)
+        self.declare(ownership, declarations)
         self.adopt_grants(granted)
         return True
 

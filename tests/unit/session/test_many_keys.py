@@ -10,6 +10,7 @@ import pytest
 
 from counted_calls import counted_calls, growth
 from dpsql.errors import BadKey, LedgerBroken
+from dpsql.ledger.facts import Adopted
 from dpsql.ledger.ledger import Charge
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.plan.record import lists_of, plan_record, read_plan
@@ -179,9 +180,11 @@ def audited_elsewhere(owner, change, *, declared):
     (charge,) = (entry.fact for entry in owner._ledger.entries() if isinstance(entry.fact, Charge))
     ledger = MemoryLedger()
     ledger.promise(epsilon=Fraction(1000), delta=Fraction(1, 10**6), delta_prime=Fraction(1, 2 * 10**6))
-    ledger.own(ownership_of(owner.catalog))
+    ownership = ownership_of(owner.catalog)
     if declared:
-        ledger.adopt("declared", owner._ledger.adopted())
+        ledger.declare(ownership, Adopted(digest="declared", text=owner._ledger.adopted()))
+    else:
+        ledger.own(ownership)
     ledger.grant("ana", epsilon=Fraction(1000))
     ledger.charge(
         Charge(**{name: getattr(charge, name) for name in charge.__slots__} | {"record": change(charge.record)})
