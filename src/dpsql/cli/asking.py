@@ -175,8 +175,9 @@ class _Asking:
         """What may be paid: what was not told, or not allowed, is not paid."""
         try:
             price = self.asker.cost(sql, **self.terms.words)
-        except DpsqlError:
-            return self.terms.max_cost or Fraction(0)  # asking says why, and is written down; invented rows are free
+        except DpsqlError as error:  # asking says why, and is written down; invented rows are free
+            stays_refused = error.code.startswith(("DP1", "DP3"))  # for what it is: a proposal may cost what is allowed
+            return self.terms.max_cost or Fraction(0) if stays_refused else Fraction(0)
         left = self.asker.budget.left
         limit = price if self.terms.max_cost is None else min(price, self.terms.max_cost)
         if limit < price or not is_dear(price, left, looked_for=_is_looked_for(sql)):

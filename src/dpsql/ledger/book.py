@@ -6,10 +6,11 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from functools import wraps
+from math import inf
 from typing import Concatenate, ParamSpec, TypeVar
 
 from dpsql.accounting.account import Account
@@ -114,9 +115,9 @@ class Ledger(ABC):
         """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
         was stolen does not arm it again by the next grant. A grant that ended with its promise has left its tokens."""
         with self.writing() as page:
-            if page.account(holder) is not None or not _paid_by(page, holder):
+            if page.account(holder) is not None or not _paid_by(page, {holder}):
                 limits.revoke(page, holder)
-            _end_tokens(page, holder)
+            _end_tokens(page, {holder})
 
     def adopt_grants(self, written: Iterable[Granted]) -> None:
         """The grants of a policy file, when it is opened. What it names no more is revoked, and so are its tokens."""
@@ -274,15 +275,17 @@ class Ledger(ABC):
             require_verified(page)
 
 
-def _paid_by(page: Page, holder: str) -> list[str]:
-    """Analysts with a token that is paid for by this grant."""
-    users = [user for user in sayings.users(page) if user.role is Role.ANALYST]
-    return [user.name for user in users if (user.grant or user.name) == holder]
+def _paid_by(page: Page, holders: Collection[str]) -> list[str]:
+    """Analysts with a token that is paid for by one of these grants."""
+    users = sayings.users(page) if holders else ()
+    return [user.name for user in users if user.role is Role.ANALYST and (user.grant or user.name) in holders]
 
 
-def _end_tokens(page: Page, holder: str) -> None:
-    for name in _paid_by(page, holder):
-        sayings.withdraw(page, name)
+def _end_tokens(page: Page, holders: Collection[str], *, before: float = inf) -> None:
+    """Of these grants, where nothing was said of the token since the entry `before`."""
+    for name in _paid_by(page, holders):
+        if (page.latest(about_user(name)) or 0) < before:
+            sayings.withdraw(page, name)
 
 
 def _declare(page: Page, ownership: Ownership, declarations: Adopted) -> None:
@@ -292,13 +295,8 @@ def _declare(page: Page, ownership: Ownership, declarations: Adopted) -> None:
 
 def _adopt_grants(page: Page, written: Iterable[Granted]) -> None:
     """What a file does not name any more ends with its tokens; where it went with a closed promise, those of then."""
-    for holder in limits.adopt(page, written):
-        _end_tokens(page, holder)
-    closed = page.latest("close") or 0
-    for holder in limits.of_closed_files(page):
-        for name in _paid_by(page, holder):
-            if (page.latest(about_user(name)) or 0) < closed:
-                sayings.withdraw(page, name)
+    _end_tokens(page, limits.adopt(page, written))
+    _end_tokens(page, limits.of_closed_files(page), before=page.latest("close") or 0)
 
 
 def verified(page: Page) -> Iterator[Link]:

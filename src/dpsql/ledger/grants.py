@@ -63,7 +63,7 @@ def _require_to_come(page: Page, expires: date | None) -> None:
         )
 
 
-def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
+def adopt(page: Page, written: Iterable[Granted]) -> set[str]:
     """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not is
     revoked; the names of those. Where the owner has revoked a grant under this promise, or said another one in place of
     the file's, that word holds."""
@@ -72,24 +72,24 @@ def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
         require_new_name(each.analyst)
         _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
     words = said(page)
-    ended = [
+    ended = {
         holder
         for holder, word in words.items()
         if holder not in named and isinstance(word, Granted) and word.by is GrantedBy.FILE
-    ]
+    }
     named = {name: each for name, each in named.items() if name not in words or not is_beside_the_file(words[name])}
-    for holder in ended:
+    for holder in sorted(ended):
         revoke(page, holder, by_file=True)
     for each in named.values():
         grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
     return ended
 
 
-def of_closed_files(page: Page) -> list[str]:
+def of_closed_files(page: Page) -> set[str]:
     """Whose grant a policy file made under a promise that was closed, and nobody has spoken of since."""
     words = (page.fact(number) for number in page.latest_under(about_grant("")).values())
-    made = [fact.analyst for fact in words if isinstance(fact, Granted) and fact.by is GrantedBy.FILE]
-    return [holder for holder in made if page.account(holder) is None]
+    made = (fact.analyst for fact in words if isinstance(fact, Granted) and fact.by is GrantedBy.FILE)
+    return {holder for holder in made if page.account(holder) is None}
 
 
 def is_beside_the_file(word: Granted | Revoked) -> bool:

@@ -14,6 +14,7 @@ import pytest
 import dpsql
 from asked_clinic import COUNT
 from dpsql.cli.main import main
+from dpsql.errors import FrozenLedger, LedgerBroken, NotPermitted, OutOfTime
 from in_this_process import serving
 from tests.kits.cases import cases
 from tests.kits.owners import owner_of
@@ -300,13 +301,15 @@ def test_on_a_terminal_what_is_too_dear_is_proposed_at_a_price_that_can_be_paid(
     assert re.search(r"Try .*SELECT COUNT.* COST \d", ask("-c", "SELECT MAX(id) FROM people COST 5")[2])
 
 
-def test_what_had_no_price_when_it_was_looked_for_is_not_paid(types, ask, ana, monkeypatch):
+@pytest.mark.parametrize("words", [[], ["--max-cost", "2"]])
+@pytest.mark.parametrize("error", [LedgerBroken, FrozenLedger, NotPermitted, OutOfTime])
+def test_what_had_no_price_when_it_was_looked_for_is_not_paid(types, ask, ana, monkeypatch, error, words):
     def refused(*_, **__):
-        raise dpsql.Refused("not now", why="as a test", fix="none")
+        raise error("not now", why="as a test", fix="none")
 
     types()
     monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", refused)
-    code, _, err = ask("-c", COUNT)
+    code, _, err = ask("-c", COUNT, *words)
     assert code == 5
     assert "DP202" in err
     assert left(ana) == 3
