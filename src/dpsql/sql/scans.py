@@ -73,7 +73,7 @@ def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
     scan, visible = _scan(table, notes, owned=not table.path)
     source = Source(
         relation=scan,
-        scope=Scope(tables=(Table(alias=table.name, columns=visible),)),
+        scope=Scope(tables=(Table(alias=table.name, columns=visible, name=table.name),)),
         private=not table.public,
         owner=scan.owner,
         tables=() if table.public else (table.name,),

@@ -23,6 +23,8 @@ class Table:
     """Names that USING made one with a column of an earlier table: `*` leaves them out, `t.*` and `t.x` do not."""
     shared: tuple[Column, ...] = ()
     """Columns of a FULL JOIN's USING, as either table has them: `*` shows them instead of this table's own."""
+    name: str = ""
+    """Of a declared table, whatever it is called here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,8 @@ class Scope:
         if len(found) != 1:
             names = [entry.alias for entry in self.tables]
             error = unknown_name(f"no table here is called {table.written}", table.name, names, table.at)
-            raise error.instead_of(names[0] if len(names) == 1 and names[0].isidentifier() else None)
+            called = [entry.alias for entry in self.tables if entry.name == table.name and entry.alias.isidentifier()]
+            raise error.instead_of(called[0] if len(called) == 1 else None)  # no other table would be the one meant
         return found[0]
 
     def _unknown(self, name: Identifier, tables: tuple[Table, ...], at: At) -> Column:

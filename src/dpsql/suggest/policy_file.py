@@ -311,7 +311,7 @@ def _notes(policy: Policy, schema: Mapping[str, EngineTable], declared: set[str]
 
 def _of_table(table: TablePolicy, engine: EngineTable | None) -> Iterator[str]:
     if not table.unique and table.rows_per_person is None and not table.unit_row:
-        yield f"{table.name}: without rows_per_person nothing can be counted or summed"
+        yield f"{table.name}: without rows_per_person no rows can be counted or summed, where a person may have several"
     kinds = {} if engine is None else {folded(column.name): column for column in engine.columns}
     unbounded = [
         name

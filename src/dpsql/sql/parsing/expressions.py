@@ -63,7 +63,6 @@ OPERATOR_WORDS: Final = frozenset({"BETWEEN", "ESCAPE", "OVER", "FILTER"})
 _CALLABLE: Final = frozenset({"LEFT", "RIGHT", "ISNULL", "COLUMNS"})
 """Reserved words that are names of functions, here or elsewhere."""
 _RANGES: Final = frozenset({"BETWEEN", "IN", "LIKE", "ILIKE"})
-"""Functions that are called without parentheses."""
 _CASTS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("INT", "INTEGER", "INT4", "SIGNED", "BIGINT", "INT8", "INT64", "LONG"), "to_integer"),
     **dict.fromkeys(("DOUBLE", "FLOAT8"), "to_double"),
