@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dpsql.errors import NotSupported, NotUnderstood
+from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parsing.option_values import is_hint
 from dpsql.sql.parsing.refusals import SIGNS, STRINGS, Lesson, excerpt, misread, unsupported
 from dpsql.sql.syntax import At, Purpose
@@ -110,6 +110,16 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
         if stripped := written.strip():
             found.append((offset, text[offset : offset + len(stripped)]))
     return tuple(found)
+
+
+def purpose(text: str) -> tuple[Purpose, int]:
+    """What is wanted of a statement, and where its query begins; of one that cannot be read, or has a hint in front of
+    its query, `parse` says what is wrong with it."""
+    try:
+        found = _purpose(_without(text, _parts(text), "comment"))
+    except DpsqlError:
+        return Purpose.ANSWER, 0
+    return (Purpose.ANSWER, 0) if _hints(text[: found[1]]) else found
 
 
 def compared(text: str) -> tuple[tuple[int, str], tuple[int, str]] | None:
