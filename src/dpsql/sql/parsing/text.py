@@ -99,16 +99,17 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
     except NotUnderstood:
         return ((0, text),)
     plain = _without(text, parts, "comment")
+    hinting = _without(text, [part for part in parts if not is_hint(text[slice(*part[1:])])], "comment")
     edges, waits = [0], False
     for end in (part.end for part in parts if part.kind == "semicolon"):
         waits = not waits and _DIFF.match(plain, edges[-1]) is not None
         edges += [] if waits else [end]
     found = []
     for start, end in itertools.pairwise([*edges, len(text) + 1]):
-        written = plain[start : end - 1]
-        offset = start + len(written) - len(written.lstrip())
-        if stripped := written.strip():
-            found.append((offset, text[offset : offset + len(stripped)]))
+        if plain[start : end - 1].strip():
+            written = hinting[start : end - 1]  # which says of a hint whether it may stand there
+            offset = start + len(written) - len(written.lstrip())
+            found.append((offset, text[offset : offset + len(written.strip())]))
     return tuple(found)
 
 
