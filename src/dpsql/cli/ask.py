@@ -24,7 +24,7 @@ from dpsql.require import shown
 from dpsql.written import number, plain_number, refused
 
 if TYPE_CHECKING:
-    from dpsql import Analyst, Client
+    from dpsql import Analyst, Client, Statement
     from dpsql.cli.asking import Wishes
 
 _ABOUT: Final = """\
@@ -99,18 +99,20 @@ def run(chosen: argparse.Namespace) -> int:
     from dpsql.cli.asking import Wishes
 
     texts = [_text(kind, value) for kind, value in chosen.said or (("-f", "-"),)]
-    wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy, picture=_picture(chosen, texts))
-    return asked(chosen, texts, wishes)
+    statements = [statement for text in texts for statement in dpsql.script(text)]
+    picture = _picture(chosen, statements)
+    wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy, picture=picture)
+    return asked(chosen, statements, wishes)
 
 
-def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
+def _picture(chosen: argparse.Namespace, statements: Sequence[Statement]) -> str | None:
     """Where the answer is drawn. What cannot be drawn is refused before anything is paid for."""
     place: str | None = chosen.plot
     if place is None:
         return None
     from dpsql.cli.asking import TERMINAL
 
-    if _results(texts) != 1 or chosen.dry_run:
+    if _results(statements) != 1 or chosen.dry_run:
         raise BadParameter(
             "--plot draws one answer", why="a later one would be drawn over it", fix="ask one question with each --plot"
         )
@@ -123,20 +125,19 @@ def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
     return place if place == TERMINAL else str(dpsql.picture_path(place))
 
 
-def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> int:
-    """Ask every statement of some texts where and how the arguments say; the exit code."""
+def asked(chosen: argparse.Namespace, statements: Sequence[Statement], wishes: Wishes) -> int:
+    """Ask them where and how the arguments say; the exit code."""
     from dpsql.cli.asking import Terms, ask_all
 
-    statements = [statement for text in texts for statement in dpsql.script(text)]
     if not statements:
         raise NotUnderstood(
             "there is no statement to answer",
             why="the text is empty, or holds comments alone",
             fix="write a statement, as in SELECT COUNT(*) FROM t",
         )
-    if dpsql.formats[chosen.format].is_binary and _results(texts) > 1:
+    if dpsql.formats[chosen.format].is_binary and _results(statements) > 1:
         raise BadParameter(
-            f"{_results(texts)} answers do not fit into one file of {chosen.format}",
+            f"{_results(statements)} answers do not fit into one file of {chosen.format}",
             why="such a file is one table",
             fix="ask one question for each file, or use --format json",
         )
@@ -150,8 +151,8 @@ def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> i
         return ask_all(asker, statements, terms=terms, wishes=wishes, manner=manner_of(chosen), output=output)
 
 
-def _results(texts: Sequence[str]) -> int:
-    return sum(statement.has_result for text in texts for statement in dpsql.script(text))
+def _results(statements: Sequence[Statement]) -> int:
+    return sum(statement.has_result for statement in statements)
 
 
 def connected(chosen: argparse.Namespace) -> Analyst | Client:

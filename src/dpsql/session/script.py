@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpsql.errors import DpsqlError
-from dpsql.sql.parse import compared, statements
+from dpsql.sql.parse import compared, purpose, statements
 from dpsql.sql.setting_text import Show, setting_statement
 
 
@@ -24,6 +24,17 @@ class Statement:
     """SET, RESET or SHOW, which speak to the session, or EXPLAIN PRIVACY DIFF: it is no question, and has no price."""
     has_result: bool
     """Whoever asks it wants to see something: not so SET and RESET."""
+
+    @property
+    def purpose(self) -> str:
+        """What is wanted of a question: answer, dry_run, explain, …; "" where it is none."""
+        return "" if self.is_setting else purpose(self.sql)[0].value
+
+    @property
+    def query(self) -> Statement:
+        """The same without the words of its purpose, such as DRY RUN."""
+        sql = self.sql[purpose(self.sql)[1] :].lstrip()
+        return replace(self, sql=sql, offset=self.offset + len(self.sql) - len(sql))
 
     @contextmanager
     def locating_errors(self, *, prefix: str = "") -> Iterator[None]:

@@ -157,9 +157,6 @@ def _described(text: str, words: str) -> str | None:
     return found and f"SELECT * FROM dp.columns WHERE table_name = '{found[1].lower()}'"
 
 
-_DECLARED: Final = (
-    "what the owner has declared is listed by dp.columns, for free; the engine's own catalogue is not passed on"
-)
 HABITS: Final[tuple[Habit, ...]] = (
     Habit(
         written=re.compile("[‘‚‛´][^‘’‚‛´\n]*[’´]?|[“„‟][^“”„‟\n]*”?|[’”]"),
@@ -200,15 +197,10 @@ HABITS: Final[tuple[Habit, ...]] = (
     ),
     Habit(
         written=re.compile(r"\b(?:LEFT\s+)?(?:SEMI|ANTI)\s+JOIN\s+\w+", re.IGNORECASE),
-        what="A semi or anti join is written as a condition here",
-        fix="write WHERE EXISTS (SELECT … WHERE a.id = b.id), or WHERE NOT EXISTS (…) for rows without a partner",
         rewrite=_exists,
     ),
     Habit(
         written=re.compile(r"\bGROUP\s+BY\s+ALL\b", re.IGNORECASE),
-        what="GROUP BY ALL is not available",
-        why="which columns it stands for is not seen in the question",
-        fix="name the columns, or give their numbers: GROUP BY 1, 2",
         rewrite=_numbered_groups,
     ),
     Habit(
@@ -246,16 +238,13 @@ HABITS: Final[tuple[Habit, ...]] = (
             r"\b(?:information_schema|pg_catalog)\s*\.\s*\w+|\bsqlite_(?:master|schema)\b", re.IGNORECASE
         ),
         what="{} is not available",
-        why=_DECLARED,
-        fix="SELECT * FROM dp.columns lists tables and columns",
+        why="the engine's own catalogue is not passed on",
+        fix="SELECT * FROM dp.columns lists tables and columns, for free",
     ),
     Habit(
         written=re.compile(
             r"\A\s*(?:DESCRIBE|DESC|SHOW\s+COLUMNS\s+(?:FROM|IN))\s+(?:TABLE\s+)?\w+[\s;]*\Z", re.IGNORECASE
         ),
-        what="A table is described by dp.columns here",
-        why=_DECLARED,
-        fix="SELECT * FROM dp.columns lists types, bounds and groups of all columns",
         rewrite=_described,
     ),
     *(

@@ -15,7 +15,7 @@ from dpsql.sql.parsing.dp_clauses import hinted_options
 from dpsql.sql.parsing.option_values import require_once
 from dpsql.sql.parsing.queries import Queries
 from dpsql.sql.parsing.refusals import INTERVAL, ROW, unsupported
-from dpsql.sql.parsing.text import Prepared, compared, lexed, prepared, statements
+from dpsql.sql.parsing.text import Prepared, compared, lexed, prepared, purpose, statements
 from dpsql.sql.syntax import (
     Among,
     At,
@@ -34,7 +34,7 @@ from dpsql.sql.syntax import (
     UnionAll,
 )
 
-__all__ = ["compared", "parse", "statements"]
+__all__ = ["compared", "parse", "purpose", "statements"]
 
 DIALECTS: Final = frozenset({"duckdb"})
 MAX_DEPTH: Final = 150

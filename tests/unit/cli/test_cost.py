@@ -31,7 +31,15 @@ def test_the_price_is_told_and_not_paid_also_to_a_machine(policy, capsys):
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [("cost", "DRY RUN"), ("cost", "dry  run"), ("explain", "EXPLAIN PRIVACY"), ("simulate", "SIMULATE")],
+    [
+        ("cost", "DRY RUN"),
+        ("cost", "dry  run"),
+        ("cost", "DRY /* a; */ RUN"),
+        ("explain", "EXPLAIN PRIVACY"),
+        ("explain", "EXPLAIN -- c\n PRIVACY"),
+        ("simulate", "SIMULATE"),
+        ("simulate", "/* for nothing */ SIMULATE"),
+    ],
 )
 def test_a_question_may_say_what_the_command_says(policy, capsys, command, words):
     """As the proposal of an error does, which is copied from the terminal."""
@@ -45,9 +53,10 @@ def test_a_question_may_say_what_the_command_says(policy, capsys, command, words
 
 
 def test_an_explanation_in_words_and_for_programs(policy, capsys):
-    code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY (FORMAT JSON) {COUNT}", policy)
-    assert code == 0
-    assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
+    for words in ("EXPLAIN PRIVACY (FORMAT JSON)", "EXPLAIN PRIVACY (FORMAT /* for programs */ JSON)"):
+        code, out, _ = told(capsys, "explain", f"{words} {COUNT}", policy)
+        assert code == 0
+        assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
     code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY DIFF {COUNT}; {COUNT} WHERE id < 5", policy)
     assert code == 0
     assert out.startswith("--- first\n+++ second\n")

@@ -7,6 +7,7 @@ import pytest
 import dpsql
 from dpsql.errors import NotUnderstood
 from dpsql.sql.other_dialects import in_other_words, with_our_calls
+from dpsql.sql.parse import parse
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows
 
@@ -31,6 +32,15 @@ def test_typographic_quotes_inside_of_text_are_text(ana):
     ana.query("SELECT COUNT(*) FROM patients WHERE city = 'the ‘old’ town'")
     error = refusal(ana, "SELECT COUNT(*) FROM patients WHERE town = 'the ‘old’ town'")
     assert error.what == "there is no column town in patients"
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1 FROM a SEMI JOIN b USING (c)", "SELECT city FROM patients GROUP BY ALL", "DESCRIBE patients"]
+)
+def test_what_the_reader_refuses_keeps_its_words(ana, sql):
+    read = raised(dpsql.DpsqlError, lambda: parse(sql, dialect="duckdb"))
+    told = refusal(ana, sql)
+    assert (told.what, told.why, told.fix) == (read.what, read.why, read.fix)
 
 
 def test_a_mistake_elsewhere_keeps_its_own_words(ana):

@@ -102,6 +102,13 @@ def test_a_megabyte_is_read_and_more_is_not() -> None:
     raised(NotSupported, lambda: parse("SELECT 1" + " " * 999_993, dialect="duckdb"), match="1000001 characters")
 
 
+def test_words_are_limited_and_comments_are_not() -> None:
+    assert isinstance(outcome(f"SELECT a IN ({'1, ' * 12_000}1)"), Parsed)
+    assert isinstance(outcome("SELECT 1" + "/**/" * 70_000), Parsed)
+    for text in (f"SELECT a IN ({'1, ' * 13_000}1)", "a " * 500_000):
+        raised(NotSupported, lambda: parse(text, dialect="duckdb"), match="more than 25000 words")  # noqa: B023
+
+
 def test_copies_do_not_multiply() -> None:
     """Twenty nested BETWEEN would write the innermost name a million times."""
     with pytest.raises(NotSupported, match="repeated"):

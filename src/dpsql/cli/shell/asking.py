@@ -10,11 +10,12 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Final, TypeVar
 
+import dpsql
 from dpsql import Client, DpsqlError
 from dpsql.cli.asking import is_dear, shown_down, shown_up
 from dpsql.cli.manner import Manner, stages_shown
 from dpsql.cli.shell.asker import Offer, offered, shown_margin
-from dpsql.cli.shell.pieces import first_word, has_margin_wish, statements
+from dpsql.cli.shell.pieces import first_word, has_margin_wish
 from dpsql.cli.shell.state import Shell, show
 from dpsql.errors import EngineFailed, NoSource
 
@@ -45,8 +46,8 @@ def ask(shell: Shell, sql: str) -> None:
 
 def ask_all(shell: Shell, text: str) -> None:
     """Answer the statements of a text; the first that fails is the last."""
-    for sql in statements(text):
-        ask(shell, sql)
+    for statement in dpsql.script(text):
+        ask(shell, statement.sql)
 
 
 def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:

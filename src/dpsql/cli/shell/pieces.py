@@ -1,4 +1,4 @@
-"""What is typed, in pieces: enough to colour it and to see where a statement ends. Nothing is judged here: whoever
+"""What is typed, in pieces: enough to colour it and to see whether a quotation is open. Nothing is judged here: whoever
 answers reads the text again."""
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from typing import Final
 _PIECE: Final = re.compile(
     r"""(?P<text>'[^']*+(?:''[^']*+)*+(?P<text_ends>')?)|(?P<name>"[^"]*+(?:""[^"]*+)*+(?P<name_ends>")?)"""
     r"""|(?P<comment>--[^\r\n]*+)|(?P<block>/\*)|(?P<tag>(?<![\w$])\$(?:[^\W\d]\w*+)?\$)"""
-    r"""|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\w+)|(?P<end>;)|(?P<sign>\S)"""
+    r"""|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\w+)|(?P<sign>\S)"""
 )
 _BLOCK_EDGE: Final = re.compile(r"/\*|\*/")
-_TWO: Final = ("EXPLAIN", "PRIVACY", "DIFF")
-"""How the one statement begins that holds two questions, with a semicolon between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of the text: text, name, comment, number, word, end or sign."""
+    """A stretch of the text: text, name, comment, number, word or sign."""
 
     kind: str
     start: int
@@ -54,33 +52,6 @@ def _end_of_block(text: str, start: int) -> tuple[int, bool]:
         if depth == 0:
             return edge.end(), True
     return len(text), False
-
-
-def ended(text: str) -> tuple[list[str], str]:
-    """The statements that have ended, without their semicolons, and what is left behind the last of them."""
-    found: list[str] = []
-    start, words, waits = 0, list[str](), False
-    for piece in pieces(text):
-        if piece.kind == "end" and tuple(words[:3]) == _TWO and not waits:
-            waits = True
-        elif piece.kind == "end":
-            if words:
-                found.append(text[start : piece.start].strip())
-            start, words, waits = piece.end, [], False
-        elif piece.kind != "comment":
-            words.append(text[piece.start : piece.end].upper())
-    return found, text[start:]
-
-
-def statements(text: str) -> list[str]:
-    """Every statement; the last may do without its semicolon."""
-    found, left = ended(text)
-    return found if is_blank(left) else [*found, left.strip()]
-
-
-def is_blank(text: str) -> bool:
-    """Nothing but blanks and comments that end."""
-    return all(piece.kind == "comment" and piece.closed for piece in pieces(text))
 
 
 def first_word(text: str) -> str:

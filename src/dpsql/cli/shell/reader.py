@@ -23,8 +23,9 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
+import dpsql
 from dpsql.cli.shell.completing import KEYWORDS
-from dpsql.cli.shell.pieces import ended, is_blank, pieces
+from dpsql.cli.shell.pieces import pieces
 from dpsql.cli.shell.screen import clean, folder_of_state
 
 # What Tab does: it writes what is certain, and shows what is possible, never more than a screen of it and without a
@@ -96,7 +97,7 @@ def is_whole(text: str) -> bool:
     stripped = text.strip()
     if not stripped or is_command(text) or behind_statement(text) is not None:
         return True
-    return is_blank(ended(text)[1]) and bool(ended(text)[0])
+    return 0 < len(dpsql.script(text)) < len(dpsql.script(f"{text}\nx"))  # x begins one where the last has ended
 
 
 def is_command(text: str) -> bool:

@@ -145,7 +145,9 @@ JOIN_METHOD: Final = Lesson(
     "A NATURAL, ASOF or POSITIONAL join", _COLUMNS, "write JOIN … ON a.id = b.id, or USING (id)"
 )
 SEMI_JOIN: Final = Lesson(
-    "A SEMI, ANTI or ARRAY join", _ONE_WAY, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
+    "A SEMI or ANTI join",
+    _ONE_WAY,
+    "write WHERE EXISTS (SELECT … WHERE a.id = b.id), or WHERE NOT EXISTS (…) for rows without a partner",
 )
 STARRED: Final[Mapping[str, Lesson]] = {
     word: Lesson(f"* {word}", _COLUMNS, "name the columns")
@@ -233,7 +235,7 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
         word: Lesson(
             word,
             "the engine's own catalogue is not passed on",
-            f"{_NAMES} lists tables and columns, for free",
+            f"{_NAMES} lists tables and columns with their types, bounds and groups, for free",
             try_sql=_NAMES,
         )
         for word in ["DESCRIBE", "DESC"]

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dpsql.errors import NotSupported, NotUnderstood
+from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parsing.option_values import is_hint
 from dpsql.sql.parsing.refusals import SIGNS, STRINGS, Lesson, excerpt, misread, unsupported
 from dpsql.sql.syntax import At, Purpose
 
 MAX_CHARACTERS: Final = 1_000_000
-MAX_PIECES: Final = 60_000
-"""Words and signs, counted before the tokenizer is asked: it needs about three seconds for a million."""
 
 _PART: Final = re.compile(
     r"""(?P<quotation>'[^']*+(?:''[^']*+)*+'|"[^"]*+(?:""[^"]*+)*+")|(?P<comment>--[^\r\n]*+)|(?P<block>/\*)"""
@@ -26,7 +24,6 @@ _PART: Final = re.compile(
 )
 """A doubled quote stands for itself; nothing else is special between quotes."""
 _BLOCK_EDGE: Final = re.compile(r"/\*|\*/")
-_PIECE: Final = re.compile(r"\w+|[^\w\s]")
 _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
 _EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b(\s+PRIVACY\b(?:\s*\(\s*FORMAT\s+(\w+)\s*\))?)?", re.IGNORECASE)
@@ -102,17 +99,28 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
     except NotUnderstood:
         return ((0, text),)
     plain = _without(text, parts, "comment")
+    hinting = _without(text, [part for part in parts if not is_hint(text[slice(*part[1:])])], "comment")
     edges, waits = [0], False
     for end in (part.end for part in parts if part.kind == "semicolon"):
         waits = not waits and _DIFF.match(plain, edges[-1]) is not None
         edges += [] if waits else [end]
     found = []
     for start, end in itertools.pairwise([*edges, len(text) + 1]):
-        written = plain[start : end - 1]
-        offset = start + len(written) - len(written.lstrip())
-        if stripped := written.strip():
-            found.append((offset, text[offset : offset + len(stripped)]))
+        if plain[start : end - 1].strip():
+            written = hinting[start : end - 1]  # which says of a hint whether it may stand there
+            offset = start + len(written) - len(written.lstrip())
+            found.append((offset, text[offset : offset + len(written.strip())]))
     return tuple(found)
+
+
+def purpose(text: str) -> tuple[Purpose, int]:
+    """What is wanted of a statement, and where its query begins; of one that cannot be read, or has a hint in front of
+    its query, `parse` says what is wrong with it."""
+    try:
+        found = _purpose(_without(text, _parts(text), "comment"))
+    except DpsqlError:
+        return Purpose.ANSWER, 0
+    return (Purpose.ANSWER, 0) if _hints(text[: found[1]]) else found
 
 
 def compared(text: str) -> tuple[tuple[int, str], tuple[int, str]] | None:
@@ -155,13 +163,11 @@ def _require_readable(text: str) -> None:
 
 def _require_one_statement(text: str) -> str:
     """The text without comments and closing semicolons."""
-    parts = list(itertools.islice(_parts(text), MAX_PIECES + 1))
-    _require_few(len(parts))
-    plain = _without(text, parts, "comment")
+    plain = _without(text, _parts(text), "comment")
     last = next(
         (end for end in range(len(plain), 0, -1) if plain[end - 1] not in " ;\n" and not plain[end - 1].isspace()), 0
     )
-    if inner := next((part for part in parts if part.kind == "semicolon" and part.start < last), None):
+    if inner := next((part for part in _parts(plain[:last]) if part.kind == "semicolon"), None):
         raise NotUnderstood(
             "The text holds several statements",
             why="each statement is priced and charged by itself",
@@ -169,22 +175,7 @@ def _require_one_statement(text: str) -> str:
             try_sql=plain[: inner.start].strip(),
             at=(inner.start, inner.end),
         )
-    plain = _without(plain, parts, "semicolon")
-    outside = _without(plain, parts, "quotation")
-    if (brace := outside.find("{")) >= 0:  # the tokenizer would pass over {# … #} as a comment
-        raise unsupported(SIGNS["{"], at=(brace, brace + 1))
-    if len(text) > MAX_PIECES:  # a piece has a character at least
-        _require_few(len(parts) + sum(1 for _ in itertools.islice(_PIECE.finditer(outside), MAX_PIECES + 1)))
-    return plain
-
-
-def _require_few(pieces: int) -> None:
-    if pieces > MAX_PIECES:
-        raise NotSupported(
-            f"The statement has more than {MAX_PIECES} words and signs",
-            why="a longer text would keep the service from answering others",
-            fix="ask a shorter question; a long list of values belongs in a table",
-        )
+    return plain[:last] + plain[last:].replace(";", " ")
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -222,11 +213,11 @@ def _never_ends(what: str, text: str, start: int) -> NotUnderstood:
     )
 
 
-def _without(text: str, parts: Sequence[_Part], *kinds: str) -> str:
-    """Blanks instead of the parts of these kinds; line breaks stay."""
+def _without(text: str, parts: Iterable[_Part], gone_kind: str) -> str:
+    """Blanks instead of the parts of this kind; line breaks stay."""
     kept, position = [], 0
     for kind, start, end in parts:
-        if kind in kinds:
+        if kind == gone_kind:
             gone = text[start:end]
             kept += [
                 text[position:start],
@@ -347,7 +338,10 @@ def lexed(prepared: Prepared) -> Lexed:
         symbols.append(symbol)
         starts.append(start)
         ends.append(end)
-    _require_size(symbols, (starts[0], ends[0]))
+        if len(symbols) > MAX_TOKENS:  # at once: the rest of a megabyte would take seconds
+            raise _too_long(MAX_TOKENS, "words", (starts[0], ends[0]))
+    if sum(symbol not in _CONSTANTS for symbol in symbols) > MAX_WORDS:
+        raise _too_long(MAX_WORDS, "words besides constants", (starts[0], ends[0]))
     symbols.append(END)
     starts.append(len(plain))
     ends.append(len(plain))
@@ -363,16 +357,13 @@ def _unknown_sign(plain: str, sign: str, start: int) -> NotSupported:
     return unsupported(SIGNS.get(sign, Lesson(f"The sign {sign}")), at=(start, start + len(sign)))
 
 
-def _require_size(symbols: list[str], at: At) -> None:
-    words = sum(symbol not in _CONSTANTS for symbol in symbols)
-    for count, most, what in ((len(symbols), MAX_TOKENS, "words"), (words, MAX_WORDS, "words besides constants")):
-        if count > most:
-            raise NotSupported(
-                f"The statement has {count} {what}; {most} are read",
-                why="a longer question would keep the service from answering others",
-                fix="ask a shorter question; a long list of values belongs in a table",
-                at=at,
-            )
+def _too_long(most: int, what: str, at: At) -> NotSupported:
+    return NotSupported(
+        f"The statement has more than {most} {what}",
+        why="a longer question would keep the service from answering others",
+        fix="ask a shorter question; a long list of values belongs in a table",
+        at=at,
+    )
 
 
 def _closing(text: str, symbols: list[str], starts: list[int], ends: list[int]) -> dict[int, int]:

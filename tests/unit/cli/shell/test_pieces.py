@@ -1,34 +1,7 @@
-"""Where a typed statement ends, whatever stands in its quotations and comments."""
+"""What is typed, in pieces, and what a statement begins with and wishes for."""
 
-import pytest
-
-from dpsql.cli.shell.pieces import ended, first_word, has_margin_wish, is_blank, pieces, statements
+from dpsql.cli.shell.pieces import first_word, has_margin_wish, pieces
 from tests.kits.cases import cases
-
-
-@pytest.mark.parametrize(
-    ("text", "statements", "left"),
-    [
-        ("SELECT 1", [], "SELECT 1"),
-        ("SELECT 1;", ["SELECT 1"], ""),
-        ("SELECT 1; SELECT 2; SEL", ["SELECT 1", "SELECT 2"], " SEL"),
-        ("SELECT ';'", [], "SELECT ';'"),
-        ("SELECT 'it''s;';", ["SELECT 'it''s;'"], ""),
-        ('SELECT ";" FROM t;', ['SELECT ";" FROM t'], ""),
-        ("SELECT 1 -- no end;\n;", ["SELECT 1 -- no end;"], ""),
-        ("SELECT /* ; /* ; */ ; */ 1;", ["SELECT /* ; /* ; */ ; */ 1"], ""),
-        ("SELECT $a$ ; $a$;", ["SELECT $a$ ; $a$"], ""),
-        ("SELECT 'open;", [], "SELECT 'open;"),
-        ("SELECT /* open;", [], "SELECT /* open;"),
-        (";; ;", [], ""),
-        ("-- nothing\n;", [], ""),
-        ("EXPLAIN PRIVACY DIFF SELECT 1;", [], "EXPLAIN PRIVACY DIFF SELECT 1;"),
-        ("explain privacy diff SELECT 1; SELECT 2; SELECT 3;",
-         ["explain privacy diff SELECT 1; SELECT 2", "SELECT 3"], ""),
-    ],
-)  # fmt: skip
-def test_a_statement_ends_with_its_own_semicolon(text, statements, left):
-    assert ended(text) == (statements, left)
 
 
 def test_pieces_leave_out_blanks_alone():
@@ -46,12 +19,8 @@ def test_pieces_leave_out_blanks_alone():
     assert [each.closed for each in pieces("SELECT 'a")] == [True, False]
 
 
-def test_blanks_and_comments_are_no_statement_and_the_last_may_do_without_its_semicolon():
-    assert is_blank(" -- x\n /* y */ ")
-    assert not is_blank("/* y")
+def test_a_comment_is_no_first_word():
     assert (first_word("/* a */ with x"), first_word("(select"), first_word(" -- x")) == ("WITH", "(", "")
-    assert statements("SELECT 1; -- one\n SELECT 2 ; SELECT 3 ") == ["SELECT 1", "-- one\n SELECT 2", "SELECT 3"]
-    assert statements("SELECT 1; -- one") == ["SELECT 1"]
 
 
 @cases(__file__, "text", "wish=")
