@@ -12,7 +12,9 @@ import pytest
 import sqlglot
 
 import dpsql
+from dpsql.errors import BadName, NotSupported, NotUnderstood
 from dpsql.sql.parse import parse
+from tests.kits.rows import read_texts
 from tests.oracles.readings import duckdb_query, duckdb_tree, our_query, plain_sql
 
 from fixtures import ALL
@@ -76,6 +78,18 @@ def test_duckdb_reads_the_same(chunk):
     for sql in sound(chunk):
         both = readings(sql, without_private(sql))
         assert both is None or both[0] == both[1], sql
+
+
+@pytest.mark.parametrize("sql", read_texts(__file__, "read once otherwise"))
+def test_what_was_read_otherwise_is_read_as_duckdb_reads_it(sql):
+    ours, theirs = readings(sql, sql)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("sql", read_texts(__file__, "refused"))
+def test_what_duckdb_refuses_or_takes_for_something_else_is_refused(sql):
+    with pytest.raises((NotUnderstood, NotSupported, BadName)):
+        parse(sql.replace("\\u2028", "\u2028"), dialect="duckdb")
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

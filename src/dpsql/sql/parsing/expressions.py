@@ -81,6 +81,7 @@ _CAST_TYPE: Final = Lesson(
     "numbers of other widths round and overflow differently on each engine",
     "cast to BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN; ROUND(x, 2) keeps two decimals",
 )
+_SIGNED_KEY: Final = Lesson("A sign before the number of a column", fix="write the number alone, as in ORDER BY 2")
 _CONVERTED_CONSTANT: Final = Lesson(
     "A conversion right after a constant with its type",
     "engines do not agree on what belongs together",
@@ -470,8 +471,7 @@ class Expressions(Cursor, ABC):
         return literals.number(self.lexed.written(self.position - 1), negative=sign == "-", at=self.at(first))
 
     def _after_call(self, found: Expression, first: int) -> Expression:
-        if self.take("WITHIN"):
-            self.expect("GROUP")
+        if self.take_words("WITHIN", "GROUP"):
             found = self._ordered_set(found, self.wrapped(self.order_by), first)
         if self.next() == "FILTER" and self.next(1) == "(":
             self.position += 1
@@ -514,11 +514,18 @@ class Expressions(Cursor, ABC):
         self.expect("BY")
         return self.several(self._sort_key)
 
+    def key(self) -> Expression:
+        """What is grouped or ordered by. A number is that of a column; with a sign it is one in some engines alone."""
+        first, found = self.position, self.expression()
+        if isinstance(found, Literal) and "+" in self.symbols[first : self.position]:
+            raise unsupported(_SIGNED_KEY, at=self.at(first))
+        return found
+
     def _sort_key(self) -> SortKey:
         """NULLs last unless told otherwise."""
         if self.next() == "ALL" and self.next(1) in (END, ")", "LIMIT", "OFFSET", "ASC", "DESC", ","):
             raise unsupported(refusals.ORDER_BY_ALL, at=self.here())
-        expression = self.expression()
+        expression = self.key()
         descending = self.take("ASC", "DESC") == "DESC"
         nulls_first = bool(self.take("NULLS")) and self.expect("FIRST", "LAST") == "FIRST"
         return SortKey(expression=expression, descending=descending, nulls_first=nulls_first)
@@ -566,12 +573,17 @@ class Expressions(Cursor, ABC):
 
     def named_windows(self) -> dict[str, Over]:
         """WINDOW w AS (…), v AS (…)."""
-        return dict(self.several(self._window_definition))
+        found: dict[str, Over] = {}
+        for name, window in self.several(self._window_definition):
+            if name.name in found:
+                raise misread(self.lexed.text, name.at, what="Two windows have this name")
+            found[name.name] = window
+        return found
 
-    def _window_definition(self) -> tuple[str, Over]:
+    def _window_definition(self) -> tuple[Identifier, Over]:
         name = self.name()
         self.expect("AS")
-        return name.name, self.wrapped(self.window)
+        return name, self.wrapped(self.window)
 
     def _named_window(self) -> Over:
         """The window of this name. The clause that defines it is still to come."""
@@ -637,7 +649,8 @@ class Expressions(Cursor, ABC):
                 raise unsupported(refusals.PART, at=self.here())
             self.position += 1
             self.expect("FROM")
-            return self.lexed.written(number).strip("'"), self.expression()
+            written = self.lexed.written(number)
+            return written[1:-1] if self.symbols[number] == STRING else written, self.expression()
 
         part, moment = self.wrapped(inside)
         return part_of(part, moment, at=self.at(first))
@@ -658,10 +671,10 @@ class Expressions(Cursor, ABC):
 
         def inside() -> tuple[Expression, ...]:
             given = self.several(self.expression)
-            for word in ("FROM", "FOR"):
-                if self.take(word):
-                    given = (*given, self.expression())
-            return given
+            if len(given) > 1 or self.next() not in ("FROM", "FOR"):
+                return given
+            start = self.expression() if self.take("FROM") else Literal(value=1, type=SqlType.INTEGER, at=self.here())
+            return (*given, start, self.expression()) if self.take("FOR") else (*given, start)
 
         return Call(function="substring", arguments=self.wrapped(inside), at=self.at(first))
 
@@ -673,7 +686,8 @@ class Expressions(Cursor, ABC):
         else:
             number = self.position
             self.expect(NUMBER, STRING)
-            written = self.lexed.written(number).strip("'")
+            written = self.lexed.written(number)
+            written = written[1:-1] if self.symbols[number] == STRING else written
             found = _SPAN.fullmatch(written)
             if found is None or (self.symbols[number] == NUMBER and found[3]):
                 lesson = Lesson(
@@ -682,7 +696,7 @@ class Expressions(Cursor, ABC):
                 raise unsupported(lesson, at=self.at(first))
             count = literals.number(found[2], negative=found[1] == "-", at=self.lexed.at(number, number))
             unit = found[3]
-        if not unit and self.is_name():
+        if not unit and self.is_name() and self.next() != QUOTED:
             unit = self.name().written
         at = self.at(first)
         if not unit:

@@ -87,7 +87,9 @@ class Queries(DpClauses):
                 raise unsupported(refusals.BY_NAME, at=self.here(2))
             branches.append(self._branch())
         after = self.position
+        self.windows.append(Windows(select=after, known={}))  # those of a SELECT are known inside of it alone
         tail = self._tail()
+        self.windows.pop()
         self.of_people = outer
         if len(branches) > 1:
             return UnionAll(
@@ -194,23 +196,24 @@ class Queries(DpClauses):
     def _group(self) -> Expression:
         if self.next() in _GROUPINGS and self.next(1) in ("(", "SETS"):
             raise unsupported(refusals.GROUPING, at=self.here())
-        return self.expression()
+        return self.key()
 
     def _tail(self) -> _Tail:
         order_by = self.order_by() if self.next() == "ORDER" else ()
         self.keys_clause()
         limit: int | None = None
-        offset = 0
+        offset: int | None = None
         while self.next() in ("LIMIT", "OFFSET", "FETCH") and not self.begins_clause():
-            word = self.take("LIMIT", "OFFSET", "FETCH")
-            if word == "FETCH":
-                limit = self._fetched()
-            elif word == "LIMIT":
-                limit = self._rows()
-            else:
+            word = self.next()
+            if (offset if word == "OFFSET" else limit) is not None:
+                raise misread(self.lexed.text, self.here(), what="How many rows is said twice")
+            self.position += 1
+            if word == "OFFSET":
                 offset = self._rows()
+            else:
+                limit = self._fetched() if word == "FETCH" else self._rows(limit=True)
             self.keys_clause()
-        return _Tail(order_by=order_by, limit=limit, offset=offset)
+        return _Tail(order_by=order_by, limit=limit, offset=offset or 0)
 
     def _fetched(self) -> int:
         """FETCH FIRST n ROWS ONLY."""
@@ -221,15 +224,15 @@ class Queries(DpClauses):
             raise unsupported(refusals.FETCH, at=self.at(first))
         return count
 
-    def _rows(self) -> int:
-        """A number of rows, written as one."""
+    def _rows(self, *, limit: bool = False) -> int:
+        """A number of rows, written as one; behind LIMIT without the word ROWS."""
         first = self.position
         if self.next() == NUMBER and self.next(1) not in ("+", "-", "*", "/", "::", "||"):
             value = self.number().value
             if self.next() in ("%", "PERCENT") or (self.next() == "WITH" and self.next(1) == "TIES"):
                 raise unsupported(refusals.SHARE_OF_ROWS, at=self.at(first))
             if isinstance(value, int):
-                if self.next() in ("ROW", "ROWS") and not self.begins_clause():
+                if not limit and self.next() in ("ROW", "ROWS") and not self.begins_clause():
                     self.position += 1
                 return value
         elif self.next() not in (END, ")"):

@@ -275,7 +275,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<string>'[^']*+(?:''[^']*+)*+')"
     r'|(?P<quoted>"[^"]*+(?:""[^"]*+)*+")'
     r"|(?P<sign>\|\||::|\*\*|//|<=>|<>|!=|==|<=|>=|\^@|=>|->>|->|:=|<<|>>|&&|\|>|~~\*|~~~|~~|~\*|\?\?|\S)"
-    r"|(?P<blank>[ \t\r\n\f\v\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]++)"
+    r"|(?P<blank>[ \t\r\n\f\v\xa0\u2000-\u200a\u202f\u205f\u3000]++)"
     r"|(?P<other>\s)",
 )
 _SYMBOLS: Final = {"number": NUMBER, "string": STRING, "quoted": QUOTED}
@@ -323,7 +323,9 @@ def lexed(prepared: Prepared) -> Lexed:
             continue
         start, end = found.span()
         if kind == "word":
-            symbol = found.group().upper()
+            symbol = found.group()
+            if symbol.isascii():  # in capitals, ı would be I, and ſ be S
+                symbol = symbol.upper()
         elif kind == "sign" or kind == "other":
             symbol = found.group()
             if symbol not in _SIGNS_READ:
