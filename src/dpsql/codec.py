@@ -28,6 +28,8 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 MOST_DEEP: Final = 50
 MOST_PARTS_DEEP: Final = 1000
 MOST_BYTES: Final = 2**28
+MOST_DIGITS: Final = 20_000
+"""Of a fraction: lowest terms take time that grows with the square of the digits. Sums are rounded long before."""
 _SHORT_BITS: Final = 2000  # longer integers are written in base 16: Python limits the length of decimal ones
 
 
@@ -422,6 +424,8 @@ def fraction_to_text(value: Fraction) -> str:
 @lru_cache(maxsize=1024)
 def fraction_from_text(text: str) -> Fraction:
     """What `fraction_to_text` wrote; Unreadable, or another ValueError, for anything else."""
+    if len(text) > MOST_DIGITS:
+        raise Unreadable
     over, line, under = text.partition("/")
     value = Fraction(integer_from_text(over), integer_from_text(under) if line else 1)
     if fraction_to_text(value) != text:
