@@ -96,7 +96,7 @@ _PAGES: Final = (
         "stand for a value, windows in WHERE, files, settings, the clock, chance, …",
         why="only what a rule has shown to be safe is answered; nothing reaches the engine unread.",
         fix="leave it out, or write it as the message says.",
-        example="`SELECT COUNT(*) FROM patients, visits` → `… FROM patients JOIN visits USING (patient_id)`",
+        example="`SELECT city, COUNT(*) FROM patients GROUP BY ALL` → `… GROUP BY 1`",
         exit=4,
     ),
     Page(

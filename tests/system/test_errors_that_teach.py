@@ -1,5 +1,6 @@
 """The errors that teach, case by case: what is proposed has been planned, and does what was meant."""
 
+import re
 from functools import cache
 
 import pandas as pd
@@ -70,6 +71,8 @@ def test_names_and_limits_in_the_advice_can_be_written_as_they_stand():
     usual = refusal('SELECT MEDIAN(born) FROM "my people"', ana)  # a day has neither AVG nor STDDEV
     assert usual.try_sql == earliest.replace("<", ">")
     assert "AVG" not in usual.fix
+    for same in ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY born)", "KURTOSIS(born)", "BOOL_OR(born)"):
+        assert not re.search(r"AVG|STDDEV|WHERE born\)|> 100", refusal(f'SELECT {same} FROM "my people"', ana).fix)
     rows = refusal('SELECT * FROM "my people"', ana)
     assert rows.fix.endswith('SIMULATE SELECT * FROM "my people" LIMIT 5')
     assert rows.try_sql == 'SELECT COUNT(*) FROM "my people"'

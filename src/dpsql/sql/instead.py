@@ -178,14 +178,14 @@ class _Subject:
         by = aggregate.function in ("arg_max", "arg_min", "max_by", "min_by")
         name, value = _value(written.argument, aggregate.arguments, by=by)
         ordered = _SORTED.search(aggregate.text)
-        if ordered is not None:  # its argument is a share, not the value
-            name, value = ordered[1], None
+        if ordered is not None:  # in parentheses stands a share, not the value
+            name, value = ordered[1], aggregate.arguments[0]
         bounds = None if value is None else query.findings.declared(value)
         return cls(
             aggregate=aggregate,
             query=query,
             name=name,
-            type=value.type if value is not None else SqlType.DOUBLE if ordered is not None else None,
+            type=None if value is None else value.type,
             filter=written.filter if aggregate.filter is not None else "",
             low=None if bounds is None else bounds.low,
             high=None if bounds is None else bounds.high,
@@ -288,11 +288,15 @@ def _average(subject: _Subject) -> _Told:
 
 
 def _spread(subject: _Subject) -> _Told:
+    if subject.type is not None and subject.type not in NUMERIC:
+        return _values(subject)
     call = subject.filtered(f"STDDEV({subject.shown})")
     return _Told(advice=f"ask for the spread by {call}", calls=(call,))
 
 
 def _true(subject: _Subject) -> _Told:
+    if subject.type is not None and subject.type is not SqlType.BOOLEAN:
+        return _values(subject)
     call = subject.filtered("COUNT(*)", subject.shown)
     return _Told(advice=f"count for how many it is true: {call}", calls=(call,))
 
