@@ -33,7 +33,7 @@ class Statement:
     @property
     def query(self) -> Statement:
         """The same without the words of its purpose, such as DRY RUN."""
-        sql = self.sql[purpose(self.sql)[1] :].lstrip()
+        sql = purpose(self.sql)[1].lstrip()
         return replace(self, sql=sql, offset=self.offset + len(self.sql) - len(sql))
 
     @contextmanager

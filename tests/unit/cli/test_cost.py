@@ -29,6 +29,12 @@ def test_the_price_is_told_and_not_paid_also_to_a_machine(policy, capsys):
     assert told(capsys, "cost", "SELECT id FROM people", policy)[0] == 4
 
 
+@pytest.mark.parametrize("words", ["", "DRY RUN"])
+def test_a_hint_in_front_is_read(policy, capsys, words):
+    _, out, _ = told(capsys, "cost", f"{COUNT}; /*+ dp(epsilon=0.5) */ {words} {COUNT}", policy)
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("would cost")] == ["1", "0.5"]
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -53,10 +59,11 @@ def test_a_question_may_say_what_the_command_says(policy, capsys, command, words
 
 
 def test_an_explanation_in_words_and_for_programs(policy, capsys):
-    for words in ("EXPLAIN PRIVACY (FORMAT JSON)", "EXPLAIN PRIVACY (FORMAT /* for programs */ JSON)"):
-        code, out, _ = told(capsys, "explain", f"{words} {COUNT}", policy)
-        assert code == 0
-        assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
+    code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY (FORMAT JSON) {COUNT}", policy)
+    assert code == 0
+    assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
+    code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY (FORMAT /* for programs */ JSON) {COUNT}", policy)
+    assert (code, json.loads(out)["version"]) == (0, 1)
     code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY DIFF {COUNT}; {COUNT} WHERE id < 5", policy)
     assert code == 0
     assert out.startswith("--- first\n+++ second\n")

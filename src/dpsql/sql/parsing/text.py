@@ -113,14 +113,16 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def purpose(text: str) -> tuple[Purpose, int]:
-    """What is wanted of a statement, and where its query begins; of one that cannot be read, or has a hint in front of
-    its query, `parse` says what is wrong with it."""
+def purpose(text: str) -> tuple[Purpose, str]:
+    """What is wanted of a statement, and the text with blanks for the words that say so: hints among them stay. Of one
+    that cannot be read `parse` says what is wrong with it."""
     try:
-        found = _purpose(_without(text, _parts(text), "comment"))
+        plain = _without(text, _parts(text), "comment")
+        found, end = _purpose(plain)
     except DpsqlError:
-        return Purpose.ANSWER, 0
-    return (Purpose.ANSWER, 0) if _hints(text[: found[1]]) else found
+        return Purpose.ANSWER, text
+    words = (" " if letter.strip() else kept for kept, letter in zip(text[:end], plain[:end], strict=True))
+    return found, "".join(words) + text[end:]
 
 
 def compared(text: str) -> tuple[tuple[int, str], tuple[int, str]] | None:
