@@ -64,7 +64,7 @@ class Account:
             )
         if self.epsilon > self._promise:
             raise _too_large_a_grant(self.epsilon, self._promise)
-        whole = largest_rho(epsilon=self._promise, delta=self.delta_prime).rho if self.delta_prime else Fraction(0)
+        whole = largest_rho(epsilon=self._promise, delta=self.delta_prime) if self.delta_prime else Fraction(0)
         if self.rho > whole * self.epsilon / self._promise:
             raise BadParameter(
                 f"rho={shown(self.rho)} is more than (ε, δ') allow",
@@ -88,7 +88,7 @@ class Account:
         size = priced_epsilon(epsilon=epsilon)
         require_delta(delta=delta, delta_prime=delta_prime)
         reserved = exact(delta_prime)
-        limit = largest_rho(epsilon=size, delta=reserved).rho if reserved else Fraction(0)
+        limit = largest_rho(epsilon=size, delta=reserved) if reserved else Fraction(0)
         return cls(epsilon=size, delta=exact(delta), delta_prime=reserved, rho=limit)
 
     def grant(self, *, epsilon: Number) -> Account:
