@@ -166,7 +166,7 @@ class Walk:
         whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
         lost = AuditedPromise(account=replace(account, spent=whole), lost=True)
         spent = at_least(account.spent, fact.spent)
-        more = _less(spent, account.spent)
+        more = spent.since(account.spent)
         whole_loss = more if last.written_off is None else last.written_off + more
         begun = (*last.begun, *[None] * fact.periods)
         known = replace(last, account=replace(account, spent=spent), written_off=whole_loss, begun=begun)
@@ -254,19 +254,6 @@ def _after(account: Account, event: Event) -> Account:
         return account.charged(event)
     except BudgetExhausted:
         return replace(account, spent=account.spent + triple(event))
-
-
-def _less(after: Triple, before: Triple) -> Triple:
-    """What was added, part by part; None where it has no end."""
-
-    def less(larger: Fraction | None, smaller: Fraction | None) -> Fraction | None:
-        return None if larger is None or smaller is None else larger - smaller
-
-    return Triple(
-        epsilon=less(after.epsilon, before.epsilon),
-        delta=after.delta - before.delta,
-        rho=less(after.rho, before.rho),
-    )
 
 
 def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
