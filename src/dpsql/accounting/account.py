@@ -231,6 +231,11 @@ def remaining(accounts: Iterable[Account]) -> Fraction:
     return max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in accounts))
 
 
+def admitted_by_all(event: Event | None, accounts: Iterable[Account]) -> bool:
+    """Whether each account can pay for all of it, since half a payment is none; nothing costs nothing."""
+    return event is None or all(account.admits(event) for account in accounts)
+
+
 def more_like(prices: Sequence[Triple], accounts: Iterable[Account]) -> int | None:
     """How many more releases of the mean of these prices all accounts would admit, each in the branch that goes
     further; None where they cost nothing."""

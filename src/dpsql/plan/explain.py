@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.codec import Json
 from dpsql.plan.caveats import caveats
 from dpsql.plan.expected import Expectation, expected
@@ -89,7 +89,7 @@ def explain(
     for each in private:
         before.append(explain(each, accounts=left, dialect=dialect))
         event = each.charged
-        if event is not None and all(account.admits(event) for account in left):
+        if event is not None and admitted_by_all(event, left):
             left = tuple(account.charged(event) for account in left)
     return Explanation(
         plan=plan,

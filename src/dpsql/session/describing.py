@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from fractions import Fraction
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, Together, explain
 from dpsql.plan.price import Plan
@@ -63,8 +63,7 @@ def _rows(plan: Plan, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ..
 
 
 def _dry_run(inquiry: Inquiry, accounts: Sequence[Account]) -> Iterator[tuple[Cell, ...]]:
-    event = inquiry.event
-    allowed = event is None or all(account.admits(event) for account in accounts)
+    allowed = admitted_by_all(inquiry.event, accounts)
     known = all(part.sealed.plan.stored is not None for part in inquiry.parts)
     yield "cost", shown_amount(inquiry.cost)
     yield "delta", shown_amount(inquiry.delta)
