@@ -98,3 +98,6 @@ class Cost:
         """At least two places, as prices have."""
         whole, _, places = shown_amount(self.epsilon).partition(".")
         return f"{whole}.{places:0<2}"
+
+
+NO_COST: Final = Cost(epsilon=Fraction(0))

@@ -22,7 +22,7 @@ from dpsql.require import Number
 from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
-from dpsql.session.digits import Cost, shown_amount, shown_up
+from dpsql.session.digits import NO_COST, Cost, shown_amount, shown_up
 from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, today, weight
@@ -61,7 +61,7 @@ class Query:
         """What running it would be charged; nothing where a stored release or public tables answer it, or where it only
         explains: DRY RUN tells the price of its question, and has none."""
         if not self.is_charged:
-            return Cost(epsilon=Fraction(0))
+            return NO_COST
         return Cost(epsilon=self.inquiry.cost, delta=self.inquiry.delta)
 
     @property
