@@ -55,8 +55,10 @@ class Explanation:
 
     @property
     def rules(self) -> dict[str, Rule]:
-        """The theorems that the derivation uses."""
-        return {rule: RULES[rule] for rule in sorted({rule for node in self.derivation.walk() for rule in node.rules})}
+        """The theorems that the derivation uses, and that of the promise to groups where it is made."""
+        used = {rule for node in self.derivation.walk() for rule in node.rules}
+        used |= {"T9" for said in self.promise if "[T9]" in said}
+        return {rule: RULES[rule] for rule in sorted(used)}
 
     def text(self, ascii: bool = False) -> str:  # noqa: A002  # the word for it
         """For people: at most a hundred columns; with `ascii`, in letters every terminal has."""

@@ -167,7 +167,7 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
         return
     yield (
         f"For groups of {amount(size)} in {of}: at most a factor {_factor(epsilon * size)}"
-        f"{_slack(Fraction(several.delta))}."
+        f"{_slack(Fraction(several.delta))} [T9]."
     )
 
 
