@@ -7,7 +7,6 @@ compared with what the ledger says of owners; and what was charged is added up a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from dpsql.plan.audit import Audited, audited, audited_upon, costs
 from dpsql.plan.record import kept
 from dpsql.privacy.events import Event
 from dpsql.privacy.window import Window
-from dpsql.safe_text import html_text, printable
+from dpsql.safe_text import html_text, markdown_text, printable
 from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedGrant, AuditedPromise, Happening, part_of
 from dpsql.session.deciding import odds
 from dpsql.session.digits import shown_amount, shown_up
@@ -400,7 +399,6 @@ def _sums(walk: Walk) -> Iterator[AnalystSum]:
 
 
 _YES, _NO = "✓", "✗"
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 _ANALYSTS: Final = "Analysts"
 _GRANTS: Final = "Grants"
 _RELATIONS: Final = {
@@ -652,24 +650,20 @@ def _again(audit: Audit, place: str) -> tuple[str, str]:
 
 def in_markdown(audit: Audit, *, place: str) -> str:
     """A file of Markdown. Marks that somebody wrote into a name or a reason are shown as they are."""
-    lines = [f"# Audit of the ledger {_mark(audit.ledger)}", ""]
+    lines = [f"# Audit of the ledger {markdown_text(audit.ledger)}", ""]
     for title, told in _without_tables(audit):
-        lines += [f"**{title}**", "", *(f"- {_mark(line)}" for line in told), ""]
+        lines += [f"**{title}**", "", *(f"- {markdown_text(line)}" for line in told), ""]
     for table in tables(audit):
         if table.rows:
             lines += [f"## {table.title}", "", _row(table.names), _row(["---"] * len(table.names), plain=True)]
             lines += [*(_row(row) for row in table.rows), ""]
     sentence, command = _again(audit, place)
-    lines += [_mark(sentence), "", f"    {printable(command)}", ""]
+    lines += [markdown_text(sentence), "", f"    {printable(command)}", ""]
     return "\n".join(lines)
 
 
 def _row(cells: Sequence[str], *, plain: bool = False) -> str:
-    return "| " + " | ".join(cell if plain else _mark(cell) for cell in cells) + " |"
-
-
-def _mark(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
+    return "| " + " | ".join(cell if plain else markdown_text(cell) for cell in cells) + " |"
 
 
 def in_html(audit: Audit, *, place: str) -> str:
