@@ -7,6 +7,9 @@ from html import escape
 from typing import Final
 from unicodedata import category
 
+THIN: Final = "\u2009"
+"""Between groups of three digits: no line is broken there."""
+
 _STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Characters that move the cursor, turn the text around or end a line."""
 

@@ -8,8 +8,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
-THIN: Final = "\u2009"
-"""Between groups of three digits."""
+from dpsql.safe_text import THIN
 
 _LONG: Final = 1e15
 _MOST_DECIMALS: Final = 15
