@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.belief import belief
-    from dpsql.session.budget import Budget, budget_bar
+    from dpsql.session.budget import Budget, budget_bar, in_hundredths
     from dpsql.session.digits import Cost
     from dpsql.session.exposure import exposed_files
     from dpsql.session.formats import Told, all_doubtful, answer_page, formats, formatted, summary
@@ -101,6 +101,7 @@ __all__ = [
     "formatted",
     "help",
     "in_ascii",
+    "in_hundredths",
     "open",
     "open_ledger",
     "picture_path",
@@ -159,6 +160,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "formatted": "session.formats",
     "help": "session.help_text",
     "in_ascii": "charts.letters",
+    "in_hundredths": "session.budget",
     "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",

@@ -244,8 +244,8 @@ def _is_list(values: object) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
 
 
-def require_numbers(*, at_least: int = 1, **named: Sequence[Number]) -> None:
-    """Each sequence has at least `at_least` entries, all finite numbers."""
+def require_numbers(**named: Sequence[Number]) -> None:
+    """Each sequence has an entry, and all are finite numbers."""
     for name, values in named.items():
         if not _is_list(values):
             raise BadParameter(
@@ -253,11 +253,11 @@ def require_numbers(*, at_least: int = 1, **named: Sequence[Number]) -> None:
                 why="its entries have an order and are looked at more than once",
                 fix=f"pass {name} as a list or tuple",
             )
-        if len(values) < at_least:
+        if not len(values):
             raise BadParameter(
-                f"{name} has {len(values)} entries, needs at least {at_least}",
+                f"{name} has no entries",
                 why="there is nothing to choose from or to add up",
-                fix=f"pass a longer {name}",
+                fix=f"pass {name} with at least one",
             )
         for index, value in enumerate(values):
             _finite(f"{name}[{index}]", value, "a finite number")

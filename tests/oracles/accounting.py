@@ -173,8 +173,8 @@ def compose_rho(*, rhos: Sequence[Number]) -> Fraction:
     Requires  ρ_i >= 0.
     Rounds    nothing.
     """
-    require_numbers(at_least=0, rhos=rhos)
-    require_count(at_least=0, number_of_releases=len(rhos), at_most=LONGEST_LIST)
+    require_numbers(rhos=rhos)
+    require_count(number_of_releases=len(rhos), at_most=LONGEST_LIST)
     for index, rho in enumerate(rhos):
         require_non_negative(**{f"rhos[{index}]": rho})
     return sum(map(exact, rhos), Fraction(0))

@@ -154,7 +154,8 @@ def quantile_probabilities(
     require_epsilon(epsilon=epsilon)
     require_positive(sensitivity=sensitivity)
     require_probability(q=q)
-    require_numbers(data=data, at_least=0)
+    if data != []:
+        require_numbers(data=data)
     low, high = exact(lower), exact(upper)
     edges = [low, *sorted(min(max(exact(x), low), high) for x in data), high]
     lengths = [right - left for left, right in pairwise(edges)]
@@ -238,3 +239,17 @@ def kary_observed(*, share: Number, epsilon: Number, categories: int) -> float:
     require_probability(share=share)
     keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
     return float(other + exact(share) * (keep - other))
+
+
+def kary_variance(*, share: Number, size: int, epsilon: Number, categories: int) -> Fraction:
+    """The variance of the de-biased share of a category over `size` reports, of which a true `share` hold it.
+
+    Theorem   Wang et al. (2017):  (share·p(1 − p) + (1 − share)·q(1 − q)) / (size·(p − q)²).
+    Requires  0 <= share <= 1; size >= 1.
+    Rounds    nothing.
+    """
+    require_probability(share=share)
+    require_count(size=size)
+    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
+    spread = exact(share) * keep * (1 - keep) + (1 - exact(share)) * other * (1 - other)
+    return spread / (size * (keep - other) ** 2)

@@ -61,9 +61,10 @@ def _per_query(k: int, total_epsilon: float, delta_prime: float) -> Outputs:
 def _rdp_of_gaussians(
     k: int, sigma: float, delta: float, orders: Sequence[float], sensitivity_l2: float = 1.0
 ) -> Outputs:
-    best = renyi.gaussian_epsilon(k=k, sigma=sigma, l2=sensitivity_l2, delta=delta, orders=orders)
+    curve = {order: k * Fraction(renyi.gaussian_rdp(alpha=order, sigma=sigma, l2=sensitivity_l2)) for order in orders}
+    epsilon, order = min((renyi.improved_epsilon(alpha=at, rdp=rdp, delta=delta), at) for at, rdp in curve.items())
     exactly = curves.gaussian_exact_epsilon(sigma=sigma, l2=sensitivity_l2, k=k, delta=delta)
-    return {**taken(best, epsilon="epsilon", optimal_order="order"), "epsilon_exact": exactly}
+    return {"epsilon": epsilon, "optimal_order": order, "epsilon_exact": exactly}
 
 
 def _released_subsample(n: int, m: int, epsilon: float, neighbours: str = "change_one") -> Outputs:

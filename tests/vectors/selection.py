@@ -15,6 +15,7 @@ from tests.oracles.laws import first_above_probabilities, noisy_max_probabilitie
 from tests.oracles.mechanisms import (
     above_threshold_accuracy,
     kary_observed,
+    kary_variance,
     laplace_threshold_union,
     quantile_probabilities,
     rr_sample_size,
@@ -133,7 +134,7 @@ def _k_ary(epsilon: float, k: int, n: int, true_freq: float) -> Outputs:
         "p_keep": keep,
         "q_other": (1 - keep) / (k - 1),
         "expected_observed_freq": kary_observed(share=share, epsilon=epsilon, categories=k),
-        "variance_estimator": survey.kary_variance(share=share, size=n, epsilon=epsilon, categories=k),
+        "variance_estimator": kary_variance(share=share, size=n, epsilon=epsilon, categories=k),
     }
 
 

@@ -64,7 +64,7 @@ class Account:
             )
         if self.epsilon > self._promise:
             raise _too_large_a_grant(self.epsilon, self._promise)
-        whole = largest_rho(epsilon=self._promise, delta=self.delta_prime).rho if self.delta_prime else Fraction(0)
+        whole = largest_rho(epsilon=self._promise, delta=self.delta_prime) if self.delta_prime else Fraction(0)
         if self.rho > whole * self.epsilon / self._promise:
             raise BadParameter(
                 f"rho={shown(self.rho)} is more than (ε, δ') allow",
@@ -88,7 +88,7 @@ class Account:
         size = priced_epsilon(epsilon=epsilon)
         require_delta(delta=delta, delta_prime=delta_prime)
         reserved = exact(delta_prime)
-        limit = largest_rho(epsilon=size, delta=reserved).rho if reserved else Fraction(0)
+        limit = largest_rho(epsilon=size, delta=reserved) if reserved else Fraction(0)
         return cls(epsilon=size, delta=exact(delta), delta_prime=reserved, rho=limit)
 
     def grant(self, *, epsilon: Number) -> Account:
@@ -229,6 +229,11 @@ _remembered: Final = lru_cache(maxsize=1024)(triple)
 def remaining(accounts: Iterable[Account]) -> Fraction:
     """What may still be spent, in ε: a question is paid from all of these accounts, and the smallest rest decides."""
     return max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in accounts))
+
+
+def admitted_by_all(event: Event | None, accounts: Iterable[Account]) -> bool:
+    """Whether each account can pay for all of it, since half a payment is none; nothing costs nothing."""
+    return event is None or all(account.admits(event) for account in accounts)
 
 
 def more_like(prices: Sequence[Triple], accounts: Iterable[Account]) -> int | None:

@@ -1,17 +1,11 @@
-"""Turning a price around: the largest budget per question whose total stays within a target."""
+"""Turning a price around: the largest or the smallest float whose price stays within a limit."""
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable
-from fractions import Fraction
 
-from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON, priced_epsilon
-from dpsql.errors import BadParameter
-from dpsql.privacy.events import Event
-from dpsql.privacy.rounding import exact, round_down
-from dpsql.require import Number, require_finite, require_that, unmet
+from dpsql.require import require_finite, require_that, unmet
 
 
 def largest_within(price: Callable[[float], float], *, limit: float, low: float, high: float) -> float:
@@ -50,33 +44,6 @@ def smallest_within(price: Callable[[float], float], *, limit: float, low: float
         middle = (good + bad) // 2
         good, bad = (middle, bad) if price(_float(middle)) <= limit else (good, middle)
     return _float(good)
-
-
-def largest_budget(
-    event_at: Callable[[Fraction], Event],
-    *,
-    price: Callable[..., float],
-    target_epsilon: Number,
-    delta: Number,
-) -> float:
-    """The largest x for which the history `event_at(x)` costs at most the target by the accountant `price`.
-
-    Theorem   `largest_within`, with the accountant's own rounding: the answer is sound wherever the accountant is.
-    Requires  event_at(x) costs more for larger x, such as Composed of k events of ε = x.
-    Rounds    down.
-    """
-    target = priced_epsilon(target_epsilon=target_epsilon)
-
-    low, high = round_down(SMALLEST_EPSILON), round_down(LARGEST_EPSILON)
-    price(event_at(exact(low)), delta=delta)  # a refusal here concerns the history or δ, not its size: let it out
-
-    def cost(x: float) -> float:
-        try:
-            return price(event_at(exact(x)), delta=delta)
-        except BadParameter:  # beyond the range in which the theorem is computed
-            return math.inf
-
-    return largest_within(cost, limit=round_down(target), low=low, high=high)
 
 
 def _ordinal(value: float) -> int:

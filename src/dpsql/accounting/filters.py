@@ -1,6 +1,7 @@
 """Privacy filters: limits fixed in advance, under which the next question may depend on all answers so far.
 
-Each is a frozen value with `admits(event)` and `charged(event)`. `Account` joins the first two into one rule.
+Each is a frozen value with `admits(event)` and `charged(event)`: it is sound to ask, look at the answer, and ask
+again until `admits` says no. `Account` joins the first two into one rule.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol, Self
 
 from dpsql.accounting.basic import slack_after
 from dpsql.accounting.limits import priced_epsilon, require_within, slack
@@ -21,14 +21,6 @@ from dpsql.errors import BudgetExhausted
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.require import Number, require_delta, require_non_negative, require_open_unit
-
-
-class Filter(Protocol):
-    """What every filter can do. It is sound to ask, look at the answer, and ask again until `admits` says no."""
-
-    def admits(self, event: Event) -> bool: ...
-
-    def charged(self, event: Event) -> Self: ...
 
 
 def _refusal(limit: str) -> BudgetExhausted:

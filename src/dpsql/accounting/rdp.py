@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
@@ -20,7 +20,6 @@ from dpsql.privacy.rounding import exact, pad_up, round_up
 from dpsql.require import (
     Number,
     require_non_negative,
-    require_numbers,
     require_open_unit,
     require_positive,
 )
@@ -147,35 +146,6 @@ def improved_epsilon(*, alpha: Number, rdp: Number, delta: Number) -> float:
 def _rdp(rdp: Number) -> float:
     require_within(lowest=0, highest=2**80, rdp=rdp)
     return round_up(exact(rdp))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestOrder:
-    """The smallest ε over the orders tried, and where."""
-
-    epsilon: float
-    order: float
-
-
-def gaussian_epsilon(*, k: int, sigma: Number, l2: Number, delta: Number, orders: Sequence[Number]) -> BestOrder:
-    """The ε of k Gaussian releases at δ, by the improved conversion at the best of the given orders.
-
-    Theorem   `gaussian_rdp` adds up; `improved_epsilon`.
-    Requires  k >= 1, σ > 0, orders above 1.
-    Rounds    up.
-    """
-    k = counted(k=k)
-    require_numbers(orders=orders)
-    candidates = [
-        BestOrder(
-            epsilon=improved_epsilon(
-                alpha=order, rdp=k * exact(gaussian_rdp(alpha=order, sigma=sigma, l2=l2)), delta=delta
-            ),
-            order=float(order),
-        )
-        for order in orders
-    ]
-    return min(candidates, key=lambda best: best.epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,9 +55,21 @@ class Triple:
             rho=_added(self.rho, other.rho),
         )
 
+    def since(self, before: Triple) -> Triple:
+        """What was added after `before`, part by part and never below nothing; what has no end stays infinite."""
+        return Triple(
+            epsilon=_less(self.epsilon, before.epsilon),
+            delta=max(Fraction(0), self.delta - before.delta),
+            rho=_less(self.rho, before.rho),
+        )
+
 
 def _added(first: Fraction | None, second: Fraction | None) -> Fraction | None:
     return None if first is None or second is None else first + second
+
+
+def _less(after: Fraction | None, before: Fraction | None) -> Fraction | None:
+    return None if after is None or before is None else max(Fraction(0), after - before)
 
 
 FREE = Triple(epsilon=Fraction(0), delta=Fraction(0), rho=Fraction(0))

@@ -20,11 +20,6 @@ class RepeatCost:
     variance_of_average: Fraction
     variance_of_single: Fraction
 
-    @property
-    def penalty(self) -> Fraction:
-        """How many times larger the variance of the average is: exactly m."""
-        return self.variance_of_average / self.variance_of_single
-
 
 def repeat_cost(*, m: int, epsilon: Number, l1: Number) -> RepeatCost:
     """The cost and variance of the mean of m Laplace answers of ε each, and of one answer of mε.

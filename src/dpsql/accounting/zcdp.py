@@ -8,7 +8,6 @@ order is a theorem, so a poor search could only be wasteful.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Final
@@ -68,16 +67,8 @@ def _optimal_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(0), bound)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RhoLimit:
-    """A ρ that may be spent under (ε, δ), and the Rényi order that proves it."""
-
-    rho: Fraction
-    order: Fraction
-
-
-def largest_rho(*, epsilon: Number, delta: Number) -> RhoLimit:
-    """The largest ρ whose `optimal_epsilon` at δ is at most ε, with the order that certifies it.
+def largest_rho(*, epsilon: Number, delta: Number) -> Fraction:
+    """The largest ρ whose `optimal_epsilon` at δ is at most ε.
 
     Theorem   for every α > 1, ρ = (ε + (ln δ + ln α)/(α − 1) − ln(1 − 1/α)) / α is enough. The maximum over α is
               where (α − 1)²/(2α − 1) · (ε + ln(α/(α − 1))) + ln α = ln(1/δ). docs/theorems/zcdp.md.
@@ -88,7 +79,7 @@ def largest_rho(*, epsilon: Number, delta: Number) -> RhoLimit:
 
 
 @lru_cache(maxsize=1024)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> RhoLimit:
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     target = _log_inverse(delta)[1]
 
     def passed(above: Fraction) -> bool:
@@ -97,27 +88,10 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> RhoLimit:
         return above**2 * (epsilon + odds) >= (target - log_order) * (2 * above + 1)
 
     order = _order_where(passed)
-    return RhoLimit(rho=max(Fraction(0), _short(_rho_at(order, epsilon, delta))), order=order)
-
-
-def _rho_at(order: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """A lower bound of the ρ that the order α = `order` certifies for (ε, δ)."""
     above = order - 1
-    gained = log_bounds(order, bits=_BITS)[0] - _log_inverse(delta)[1]
-    return (epsilon + gained / above - log_bounds(above / order, bits=_BITS)[1]) / order
-
-
-def certifies(limit: RhoLimit, *, epsilon: Number, delta: Number) -> bool:
-    """True where the order of `limit` proves that its ρ may be spent under (ε, δ): the check an auditor repeats.
-
-    Theorem   Canonne, Kamath, Steinke (2020), Prop. 12, at one order.
-    Requires  order > 1.
-    Rounds    against the spender: True is proven, False may be one part in 2**100 too strict.
-    """
-    require_within(lowest=1, highest=Fraction(2**2000), order=limit.order)
-    if limit.order == 1:
-        return False
-    return limit.rho <= _rho_at(limit.order, priced_epsilon(epsilon=epsilon), slack(delta=delta))
+    gained = log_bounds(order, bits=_BITS)[0] - target
+    rho = (epsilon + gained / above - log_bounds(above / order, bits=_BITS)[1]) / order
+    return max(Fraction(0), _short(rho))
 
 
 def gaussian_sigma(*, rho: Number, l2: Number) -> float:

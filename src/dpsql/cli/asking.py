@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, floor
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
@@ -36,7 +35,7 @@ def price_lines(priced: Told, left: Fraction) -> Iterator[str]:
     if said["already stored"] == "yes":
         yield f"would cost   nothing: it is stored, and told again for nothing{_NOTHING}"
     else:
-        yield f"would cost   {said['cost']} of {shown_down(left)} left{_NOTHING}"
+        yield f"would cost   {said['cost']} of {dpsql.in_hundredths(left)} left{_NOTHING}"
     if said["allowed"] != "yes":
         yield f"refused      {said['allowed'].removeprefix('no: ')}"
     for what, value in rows:
@@ -50,17 +49,6 @@ def is_dear(cost: Fraction, left: Fraction, *, above: Fraction = ASK_ABOVE, look
     """Whether to ask before it is paid: a price that was looked for, as by WITHIN, or that takes much of what is left.
     What does not fit is not asked about: it is refused, with what would fit."""
     return 0 < cost <= left and (looked_for or cost > above * left)
-
-
-def shown_up(cost: Fraction) -> str:
-    """A price: two places at least, never below what it is."""
-    places = next((each for each in range(2, 12) if (cost * 10**each).denominator == 1), 6)
-    return f"{ceil(cost * 10**places) / 10**places:.{places}f}"
-
-
-def shown_down(left: Fraction) -> str:
-    """What is left, to a hundredth: never above what it is."""
-    return f"{floor(100 * left) / 100:.2f}"
 
 
 TERMINAL: Final = "-"
@@ -182,7 +170,7 @@ class _Asking:
         limit = price if self.terms.max_cost is None else min(price, self.terms.max_cost)
         if limit < price or not is_dear(price, left, looked_for=_is_looked_for(sql)):
             return limit
-        question = f"Costs {shown_up(price)} of your budget; {shown_down(left)} is left. Run? [Y/n]"
+        question = f"Costs {dpsql.Cost(epsilon=price)} of your budget; {dpsql.in_hundredths(left)} is left. Run? [Y/n]"
         say(question, plain=self.manner.plain)
         if sys.stdin.readline().strip(" \t\r").lower() not in ("\n", "y\n", "yes\n"):
             raise OverLimit(

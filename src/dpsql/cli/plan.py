@@ -28,7 +28,6 @@ def overview(listed: Sequence[tuple[str, Verdict]], *, promised: Fraction, plain
         columns=("file", "question", "cost", "margin"),
         rows=tuple((name, _short(verdict.sql), _cost(verdict), _margins(verdict, plain)) for name, verdict in listed),
         cost=dpsql.Cost(epsilon=Fraction(0)),
-        release=None,
         confidence=Fraction(19, 20),
     )
     total = sum((verdict.cost for _, verdict in listed if verdict.cost is not None), Fraction(0))

@@ -18,7 +18,7 @@ from dpsql.charts.text import in_text
 from dpsql.demonstration import hospital
 from dpsql.demonstration.stage import WIDTH, Page, Stage, Trial, only_cell, refusal, typed
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
-from dpsql.privacy.measure import posterior_bound
+from dpsql.privacy.measure import posterior_percent
 from dpsql.written import number
 
 EPSILON: Final = Fraction(1, 2)
@@ -91,6 +91,7 @@ def _defence(ana: Analyst) -> Page:
 
 def _reason(stage: Stage) -> Page:
     once = right_guesses(epsilon=EPSILON, repeats=1)
+    most, twice = (posterior_percent(epsilon=epsilon) for epsilon in (EPSILON, 2 * EPSILON))
     return Page(
         title="Why it works: two worlds that look alike",
         blocks=(
@@ -102,8 +103,8 @@ def _reason(stage: Stage) -> Page:
             ),
             (
                 "Whatever an attacker knows and computes, the one answer that counts Bob moves 50-50 to"
-                f" {_most(EPSILON)} at most. Two answers of that price that both count him would move it to"
-                f" {_most(2 * EPSILON)} at most; with them Ana's budget is spent. (The price is ε: the odds grow by a"
+                f" {most} % at most. Two answers of that price that both count him would move it to"
+                f" {twice} % at most; with them Ana's budget is spent. (The price is ε: the odds grow by a"
                 " factor of e^ε at most.)"
             ),
         ),
@@ -246,14 +247,11 @@ def promised(budget: str) -> str:
         return str(error)
 
 
-def _most(epsilon: Fraction) -> str:
-    """How sure a 50-50 guess may become: a limit, so it is rounded up."""
-    return f"{math.ceil(1000 * posterior_bound(epsilon=epsilon)) / 10} %"
-
-
 def _choice(epsilon: Fraction) -> str:
     margin = LaplaceMechanism(l1=1, epsilon=epsilon / _COUNTS).law.margin(confidence=Fraction(95, 100))
-    return f"    {float(epsilon):>6g}   at most {_most(epsilon)} sure                   ± {margin}"
+    return (
+        f"    {float(epsilon):>6g}   at most {posterior_percent(epsilon=epsilon):>5} % sure                  ± {margin}"
+    )
 
 
 def _refused(analyst: Analyst, sql: str) -> str:

@@ -16,7 +16,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
@@ -61,7 +60,7 @@ def write_off_lost(page: SqlPage, known: Anchored) -> None:
     before, period = _as_of(page, common)
     here, older = page.snapshot.periods, common == page.head()[0]
     if here == period == known.period:
-        spent, periods = source.spent + _more(known.head.spent, before), 0
+        spent, periods = source.spent + known.head.spent.since(before), 0
     elif older:
         spent, periods = _filled(source), known.period - period
     else:
@@ -91,26 +90,11 @@ def _source(page: SqlPage, known: Anchored) -> Account:
     return source
 
 
-def _as_of(page: SqlPage, number: int) -> tuple[Triple | None, int]:
+def _as_of(page: SqlPage, number: int) -> tuple[Triple, int]:
     """What the source had spent once the entry was written, and how many periods had ended."""
     snapshot = replay(page, until=number)
     source = snapshot.account(SOURCE)
-    return None if source is None else source.spent, snapshot.periods
-
-
-def _more(spent: Triple, before: Triple | None) -> Triple:
-    """What was spent since."""
-    if before is None:
-        return spent
-    return Triple(
-        epsilon=_less(spent.epsilon, before.epsilon),
-        delta=max(Fraction(0), spent.delta - before.delta),
-        rho=_less(spent.rho, before.rho),
-    )
-
-
-def _less(after: Fraction | None, before: Fraction | None) -> Fraction | None:
-    return None if after is None or before is None else max(Fraction(0), after - before)
+    return FREE if source is None else source.spent, snapshot.periods
 
 
 def _filled(source: Account) -> Triple:

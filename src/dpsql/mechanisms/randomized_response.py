@@ -23,7 +23,6 @@ from dpsql.require import (
     require_epsilon,
     require_numbers,
     require_open_unit,
-    require_probability,
     require_that,
     unmet,
 )
@@ -257,31 +256,3 @@ def rr_variance(*, gamma: Number, size: int) -> Fraction:
     g = _exact_gamma(gamma)
     require_count(size=size)
     return (HALF * HALF - g * g) / (4 * g * g * size)
-
-
-def kary_frequency(*, observed: Number, epsilon: Number, categories: int) -> float:
-    """The unbiased share of a category among the truths, from its share among the reports.
-
-    Theorem   Wang et al. (2017):  (observed − q) / (p − q), with p and q the probabilities of `KaryResponse`.
-    Requires  0 <= observed <= 1.
-    Rounds    to nearest. It may lie outside [0, 1]; clamping is the reader's choice.
-    """
-    require_probability(observed=observed)
-    require_epsilon(epsilon=epsilon)
-    require_in_reach(epsilon=epsilon)
-    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
-    return float((exact(observed) - other) / (keep - other))
-
-
-def kary_variance(*, share: Number, size: int, epsilon: Number, categories: int) -> Fraction:
-    """The variance of `kary_frequency` over `size` reports of which a true `share` hold the category.
-
-    Theorem   Wang et al. (2017):  (share·p(1 − p) + (1 − share)·q(1 − q)) / (size·(p − q)²).
-    Requires  0 <= share <= 1; size >= 1.
-    Rounds    nothing.
-    """
-    require_probability(share=share)
-    require_count(size=size)
-    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
-    spread = exact(share) * keep * (1 - keep) + (1 - exact(share)) * other * (1 - other)
-    return spread / (size * (keep - other) ** 2)

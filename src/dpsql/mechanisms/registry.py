@@ -6,13 +6,11 @@ a missing one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from dpsql.mechanisms.clipping import clip_and_noise
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianMechanism, VectorDiscreteGaussianMechanism
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism, VectorLaplaceMechanism
-from dpsql.mechanisms.dp_sum import dp_sum
 from dpsql.mechanisms.elastic_noise import ElasticLaplace
 from dpsql.mechanisms.exponential import ExponentialMechanism
 from dpsql.mechanisms.mechanism import Mechanism
@@ -32,16 +30,14 @@ class Entry(NamedTuple):
     mechanism: type[Mechanism[Any, Any]]
     event: type[Event]
     theorem: str
-    in_one_call: Callable[..., Any] | None = None
-    """The function that prepares raw values for the mechanism and releases them, if there is one."""
 
 
 MECHANISMS: Final[Mapping[str, Entry]] = {
-    "laplace": Entry(LaplaceMechanism, events.Pure, "discrete_laplace", dp_sum),
+    "laplace": Entry(LaplaceMechanism, events.Pure, "discrete_laplace"),
     "vector_laplace": Entry(VectorLaplaceMechanism, events.Pure, "discrete_laplace"),
     "discrete_gaussian": Entry(DiscreteGaussianMechanism, events.DiscreteGaussian, "discrete_gaussian"),
     "vector_discrete_gaussian": Entry(VectorDiscreteGaussianMechanism, events.DiscreteGaussian, "discrete_gaussian"),
-    "clip_and_noise": Entry(VectorDiscreteGaussianMechanism, events.DiscreteGaussian, "clip_and_noise", clip_and_noise),
+    "clip_and_noise": Entry(VectorDiscreteGaussianMechanism, events.DiscreteGaussian, "clip_and_noise"),
     "smooth_laplace": Entry(SmoothLaplace, events.Approximate, "smooth_noise_laplace"),
     "smooth_cauchy": Entry(SmoothCauchy, events.Pure, "smooth_noise_cauchy"),
     "elastic_laplace": Entry(ElasticLaplace, events.Approximate, "elastic_sensitivity"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.codec import Json
 from dpsql.plan.caveats import caveats
 from dpsql.plan.expected import Expectation, expected
@@ -55,8 +55,10 @@ class Explanation:
 
     @property
     def rules(self) -> dict[str, Rule]:
-        """The theorems that the derivation uses."""
-        return {rule: RULES[rule] for rule in sorted({rule for node in self.derivation.walk() for rule in node.rules})}
+        """The theorems that the derivation uses, and that of the promise to groups where it is made."""
+        used = {rule for node in self.derivation.walk() for rule in node.rules}
+        used |= {"T9" for said in self.promise if "[T9]" in said}
+        return {rule: RULES[rule] for rule in sorted(used)}
 
     def text(self, ascii: bool = False) -> str:  # noqa: A002  # the word for it
         """For people: at most a hundred columns; with `ascii`, in letters every terminal has."""
@@ -89,7 +91,7 @@ def explain(
     for each in private:
         before.append(explain(each, accounts=left, dialect=dialect))
         event = each.charged
-        if event is not None and all(account.admits(event) for account in left):
+        if event is not None and admitted_by_all(event, left):
             left = tuple(account.charged(event) for account in left)
     return Explanation(
         plan=plan,

@@ -11,6 +11,7 @@ from typing import Final
 
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
+from dpsql.safe_text import THIN
 from dpsql.sql.bound import Bounded
 from dpsql.sql.clauses import call_text
 from dpsql.sql.outputs import Aggregate, both_known, chosen, paired
@@ -18,9 +19,6 @@ from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 from dpsql.sql.words import PAIRS
-
-THIN: Final = "\u2009"
-"""Between groups of three digits: no line is broken there."""
 
 _DIGITS: Final = 6
 _EXACT_DIGITS: Final = 12

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import log
 from typing import Final
 
-from dpsql.privacy.measure import posterior_bound, posterior_percent
+from dpsql.privacy.measure import even_guess, posterior_bound
 from dpsql.privacy.rounding import round_down
 from dpsql.require import Number, require_count, require_epsilon
 
@@ -60,7 +60,7 @@ _STRENGTHS: Final = (  # up to this ε: the word and what it is used for
     (
         log(3),
         "moderate",
-        "everything one analyst may learn; ε = ln 3 is the two-coin survey: 50-50 becomes 75 % at most",
+        "everything one analyst may learn; ε = ln 3 is the two-coin survey: 50–50 becomes 75 % at most",
     ),
     (5.0, "weak", "a last resort: state in public what it means"),
 )
@@ -79,6 +79,6 @@ def epsilon_guidance(*, epsilon: Number) -> EpsilonAdvice:
         ((word, use) for limit, word, use in _STRENGTHS if epsilon <= limit),
         ("hardly a promise", "no use we would recommend: an observer can become almost certain"),
     )
-    most = posterior_percent(epsilon=epsilon)
-    text = f"ε = {float(min(epsilon, 10**300)):.4g} is {strength} (50-50 becomes {most} % at most): {use}."
+    guess = even_guess(epsilon=epsilon, person="person")
+    text = f"ε = {float(min(epsilon, 10**300)):.4g} is {strength} ({guess}): {use}."
     return EpsilonAdvice(strength=strength, posterior=posterior, text=text)

@@ -60,14 +60,25 @@ def posterior_percent(*, epsilon: Number) -> str:
     return f"{math.ceil(10_000 * Fraction(posterior_bound(epsilon=epsilon))) / 100:g}"
 
 
+def even_guess(*, epsilon: Number, person: str) -> str:
+    """What ε means to somebody who has to decide about it. Where the percentage would be 100, the ε limits nothing any
+    more, and that is what is said."""
+    most = posterior_percent(epsilon=epsilon)
+    becomes = (
+        "may become sure, more than 99.99 %, so that this is no limit in practice"
+        if most == "100"
+        else f"becomes at most {most} %"
+    )
+    return f"a 50–50 guess about any one {person} {becomes}"
+
+
 def _odds_sentence(epsilon: Number) -> str:
     if epsilon == 0:
-        return "The answer says nothing at all about any one person: 50-50 stays 50-50."
-    most = f"{posterior_percent(epsilon=epsilon)} %"
+        return "The answer says nothing at all about any one person: 50–50 stays 50–50."
+    guess = even_guess(epsilon=epsilon, person="person")
     return (
-        f"Somebody who thinks it 50-50 whether a given person is in the data (or what that person's rows say) can,"
-        f" after seeing the answer, be at worst {most} sure. In general no odds change by more than a"
-        f" factor of exp(ε), for every answer that can come out."
+        f"Whether a person is in the data, or what their rows say: after the answer, {guess}. In general no odds change"
+        " by more than a factor of exp(ε), for every answer that can come out."
     )
 
 

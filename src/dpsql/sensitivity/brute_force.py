@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_count, require_flag, require_positive, require_that, unmet
+from dpsql.require import require_count, require_that, unmet
 from dpsql.sensitivity.global_ import Sensitivity
 
 Function: TypeAlias = Callable[[tuple[Any, ...]], Any]
@@ -128,31 +128,6 @@ def utility_is_monotonic(
     """
     moves = _moves(_scores(utility, candidates), domain=domain, sizes=sizes, neighbours=neighbours)
     return all(min(move) >= 0 or max(move) <= 0 for move in moves)
-
-
-def require_declared_utility(
-    utility: Utility,
-    *,
-    sensitivity: Number,
-    monotonic: bool,
-    candidates: Sequence[Any],
-    domain: Sequence[Any],
-    sizes: Sequence[int],
-    neighbours: Neighbours,
-) -> None:
-    """Refuses a declared Δu, or a claim to be monotonic, that some pair of small databases contradicts.
-
-    Theorem   one counterexample suffices. Passing proves the declaration for this domain and these sizes only.
-    Requires  sensitivity > 0; otherwise as `utility_sensitivity`.
-    Rounds    nothing.
-    """
-    require_positive(sensitivity=sensitivity)
-    require_flag(monotonic=monotonic)
-    asked: dict[str, Any] = {"candidates": candidates, "domain": domain, "sizes": sizes, "neighbours": neighbours}
-    if utility_sensitivity(utility, **asked) > exact(sensitivity):
-        raise unmet(f"the declared sensitivity {sensitivity} of the scores does not hold")
-    if monotonic and not utility_is_monotonic(utility, **asked):
-        raise unmet("the scores are not monotonic")
 
 
 def _scores(utility: Utility, candidates: Sequence[Any]) -> Function:

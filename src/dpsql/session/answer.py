@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.errors import BudgetExhausted, DpsqlError, InternalError, NotPermitted, NotSupported
@@ -101,8 +101,7 @@ def require_all_read(inquiry: Inquiry) -> None:
 def require_payable(inquiry: Inquiry, accounts: Sequence[Account], engine: Engine, ledger: Ledger) -> None:
     """Every account admits all questions at once: half a statement would be paid for and not told."""
     require_few_keys_each(inquiry.payments, engine, ledger)
-    event = inquiry.event
-    if event is not None and not all(account.admits(event) for account in accounts):
+    if not admitted_by_all(inquiry.event, accounts):
         raise BudgetExhausted(
             "the questions of this statement cost more together than is left",
             why="a statement that ends in the middle would be paid for in part and told in part; nothing was spent",

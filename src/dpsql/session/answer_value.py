@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.session.budget import Budget
-from dpsql.session.digits import Cost
+from dpsql.session.digits import NO_COST, Cost
 from dpsql.session.formats import answer_page, footer, printable_lines
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
@@ -23,7 +23,8 @@ class Answer(Tabular[Cell]):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     cost: Cost
-    release: int | None
+    """Never left out: what forgot its price would look free."""
+    release: int | None = None
     """The number of the stored release it comes from; None where nothing private was asked."""
     confidence: Fraction
     types: tuple[ColumnType, ...] = ()
@@ -66,7 +67,7 @@ def labelled(told: Answer) -> Answer:
         columns=(*told.columns, COLUMN),
         types=(*told.types, ColumnType(SqlType.BOOLEAN, is_noisy=False)) if told.types else (),
         rows=tuple((*row, True) for row in told.rows),
-        cost=Cost(epsilon=Fraction(0)),
+        cost=NO_COST,
         release=None,
         budget=None,
         head=None,

@@ -7,7 +7,6 @@ compared with what the ledger says of owners; and what was charged is added up a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from dpsql.plan.audit import Audited, audited, audited_upon, costs
 from dpsql.plan.record import kept
 from dpsql.privacy.events import Event
 from dpsql.privacy.window import Window
-from dpsql.safe_text import html_text, printable
+from dpsql.safe_text import html_text, markdown_text, printable
 from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedGrant, AuditedPromise, Happening, part_of
 from dpsql.session.deciding import odds
 from dpsql.session.digits import shown_amount, shown_up
@@ -166,7 +165,7 @@ class Walk:
         whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
         lost = AuditedPromise(account=replace(account, spent=whole), lost=True)
         spent = at_least(account.spent, fact.spent)
-        more = _less(spent, account.spent)
+        more = spent.since(account.spent)
         whole_loss = more if last.written_off is None else last.written_off + more
         begun = (*last.begun, *[None] * fact.periods)
         known = replace(last, account=replace(account, spent=spent), written_off=whole_loss, begun=begun)
@@ -254,19 +253,6 @@ def _after(account: Account, event: Event) -> Account:
         return account.charged(event)
     except BudgetExhausted:
         return replace(account, spent=account.spent + triple(event))
-
-
-def _less(after: Triple, before: Triple) -> Triple:
-    """What was added, part by part; None where it has no end."""
-
-    def less(larger: Fraction | None, smaller: Fraction | None) -> Fraction | None:
-        return None if larger is None or smaller is None else larger - smaller
-
-    return Triple(
-        epsilon=less(after.epsilon, before.epsilon),
-        delta=after.delta - before.delta,
-        rho=less(after.rho, before.rho),
-    )
 
 
 def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
@@ -413,7 +399,6 @@ def _sums(walk: Walk) -> Iterator[AnalystSum]:
 
 
 _YES, _NO = "✓", "✗"
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 _ANALYSTS: Final = "Analysts"
 _GRANTS: Final = "Grants"
 _RELATIONS: Final = {
@@ -665,24 +650,20 @@ def _again(audit: Audit, place: str) -> tuple[str, str]:
 
 def in_markdown(audit: Audit, *, place: str) -> str:
     """A file of Markdown. Marks that somebody wrote into a name or a reason are shown as they are."""
-    lines = [f"# Audit of the ledger {_mark(audit.ledger)}", ""]
+    lines = [f"# Audit of the ledger {markdown_text(audit.ledger)}", ""]
     for title, told in _without_tables(audit):
-        lines += [f"**{title}**", "", *(f"- {_mark(line)}" for line in told), ""]
+        lines += [f"**{title}**", "", *(f"- {markdown_text(line)}" for line in told), ""]
     for table in tables(audit):
         if table.rows:
             lines += [f"## {table.title}", "", _row(table.names), _row(["---"] * len(table.names), plain=True)]
             lines += [*(_row(row) for row in table.rows), ""]
     sentence, command = _again(audit, place)
-    lines += [_mark(sentence), "", f"    {printable(command)}", ""]
+    lines += [markdown_text(sentence), "", f"    {printable(command)}", ""]
     return "\n".join(lines)
 
 
 def _row(cells: Sequence[str], *, plain: bool = False) -> str:
-    return "| " + " | ".join(cell if plain else _mark(cell) for cell in cells) + " |"
-
-
-def _mark(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
+    return "| " + " | ".join(cell if plain else markdown_text(cell) for cell in cells) + " |"
 
 
 def in_html(audit: Audit, *, place: str) -> str:

@@ -69,8 +69,8 @@ class Budget:
             return f"your grant: {self.ended}"
         if self.shared is None:
             return ""
-        own = _down(max(Fraction(0), self.total - self.spent))
-        return f"the promise to everybody has {_down(self.shared)} left; your grant {own}"
+        own = in_hundredths(max(Fraction(0), self.total - self.spent))
+        return f"the promise to everybody has {in_hundredths(self.shared)} left; your grant {own}"
 
     def __repr__(self) -> str:
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
@@ -86,7 +86,7 @@ class Budget:
 
 def shown_left(left: Fraction, total: Fraction) -> str:
     """What is left of a budget in a few letters, rounded down."""
-    return f"{_down(left)} of {float(total):.2f}"
+    return f"{in_hundredths(left)} of {float(total):.2f}"
 
 
 def budget_bar(left: Fraction, total: Fraction) -> str:
@@ -95,8 +95,8 @@ def budget_bar(left: Fraction, total: Fraction) -> str:
     return f"{'▰' * full}{'▱' * (_BOXES - full)}"
 
 
-def _down(amount: Fraction) -> str:
-    """To a hundredth, never above what it is."""
+def in_hundredths(amount: Fraction) -> str:
+    """What is left, never above what it is."""
     return f"{floor(100 * amount) / 100:.2f}"
 
 

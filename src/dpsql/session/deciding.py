@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
-from math import exp
-from typing import Final
 
 from dpsql.closing import Closing
 from dpsql.ledger.book import Ledger
 from dpsql.ledger.ledger import Made
+from dpsql.privacy.measure import even_guess
 from dpsql.privacy.window import YEAR_DAYS, Window
 from dpsql.session.digits import shown_amount
 
@@ -90,20 +89,10 @@ def _shown(value: Fraction) -> str:
     return f"{float(value):g}"
 
 
-_CERTAIN: Final = 1000
-
-
 def odds(*, epsilon: Fraction, delta: Fraction, person: str) -> str:
-    """What (ε, δ) means to somebody who has to decide about it; the percentage is rounded up: it is a limit. Where it
-    would be 100, the ε limits nothing any more, and that is what is said."""
-    thousandths = int(_CERTAIN / (1 + exp(-epsilon))) + 1  # e^-ε is never rational, so that the limit is above
-    slack = ", apart from δ" if delta else ""
-    becomes = (
-        f"becomes at most {thousandths / _CERTAIN:.1%}"
-        if thousandths < _CERTAIN
-        else "may become sure, more than 99.9%, so that this is no limit in practice"
-    )
-    return f"a 50–50 guess about any one {person} {becomes}{slack} (ε = {float(epsilon):g}, δ = {float(delta):g})."
+    """What (ε, δ) means to somebody who has to decide about it."""
+    guess, slack = even_guess(epsilon=epsilon, person=person), ", apart from δ" if delta else ""
+    return f"{guess}{slack} (ε = {_shown(epsilon)}, δ = {_shown(delta)})."
 
 
 class Deciding(Closing):

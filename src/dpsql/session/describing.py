@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from fractions import Fraction
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, Together, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer
-from dpsql.session.digits import Cost, shown_amount
+from dpsql.session.digits import NO_COST, shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell
 from dpsql.session.shortfall import otherwise_than_told
@@ -55,16 +54,14 @@ def _rows(plan: Plan, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ..
     return Answer(
         columns=columns,
         rows=rows,
-        cost=Cost(epsilon=Fraction(0)),
-        release=None,
+        cost=NO_COST,
         confidence=plan.terms.confidence,
         is_text=is_text,
     )
 
 
 def _dry_run(inquiry: Inquiry, accounts: Sequence[Account]) -> Iterator[tuple[Cell, ...]]:
-    event = inquiry.event
-    allowed = event is None or all(account.admits(event) for account in accounts)
+    allowed = admitted_by_all(inquiry.event, accounts)
     known = all(part.sealed.plan.stored is not None for part in inquiry.parts)
     yield "cost", shown_amount(inquiry.cost)
     yield "delta", shown_amount(inquiry.delta)

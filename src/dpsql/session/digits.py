@@ -8,8 +8,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
-THIN: Final = "\u2009"
-"""Between groups of three digits."""
+from dpsql.safe_text import THIN
 
 _LONG: Final = 1e15
 _MOST_DECIMALS: Final = 15
@@ -98,3 +97,6 @@ class Cost:
         """At least two places, as prices have."""
         whole, _, places = shown_amount(self.epsilon).partition(".")
         return f"{whole}.{places:0<2}"
+
+
+NO_COST: Final = Cost(epsilon=Fraction(0))

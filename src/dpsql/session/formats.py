@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +17,7 @@ from typing import Any, Final, Protocol
 
 from dpsql.charts.letters import without_symbols
 from dpsql.errors import BadParameter
-from dpsql.safe_text import html_text, printable
+from dpsql.safe_text import html_text, markdown_text, printable
 from dpsql.session import render
 from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.digits import Cost, shown_number, shown_percent
@@ -162,16 +161,13 @@ def _csv(answer: Told, intervals: str, plain: bool) -> str:
     )
 
 
-_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&#])")
-
-
 def _markdown(answer: Told, intervals: str, plain: bool) -> str:
     if answer.is_text:
         return "\n".join(f"    {line}" for line in printable_lines(answer)) + "\n"
     columns, rows = _cells(answer, intervals)
     numbers = [any(isinstance(row[place], Noisy | Estimate) for row in rows) for place in range(len(columns))]
     lines = [
-        [_MARKDOWN.sub(r"\\\1", printable(name)) for name in columns],
+        [markdown_text(name) for name in columns],
         ["---:" if number else "---" for number in numbers],
         *([_markdown_cell(cell, plain) for cell in row] for row in rows),
     ]
@@ -180,7 +176,7 @@ def _markdown(answer: Told, intervals: str, plain: bool) -> str:
 
 def _markdown_cell(cell: object, plain: bool) -> str:
     text = _one_cell(cell, plain)
-    return text if isinstance(cell, Noisy | Estimate) else _MARKDOWN.sub(r"\\\1", text)
+    return text if isinstance(cell, Noisy | Estimate) else markdown_text(text)
 
 
 def _one_cell(cell: object, plain: bool) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.engines.engine import Engine
 from dpsql.ledger.book import Ledger
 from dpsql.plan.price import grant_at
@@ -48,8 +48,7 @@ class Part:
 
     def would_be_granted(self, accounts: Sequence[Account]) -> bool:
         """Its steps can be paid, whether they are taken or a stored answer is told in their place."""
-        event = self.sealed.plan.event
-        return event is None or all(account.admits(event) for account in accounts)
+        return admitted_by_all(self.sealed.plan.event, accounts)
 
     def is_finer(self, accounts: Sequence[Account]) -> bool:
         """It makes a stored answer finer, and what is missing can be paid, at the price that is told."""

@@ -23,7 +23,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer, labelled
 from dpsql.session.declared import ownership_of
-from dpsql.session.digits import Cost
+from dpsql.session.digits import NO_COST
 from dpsql.session.granting import keep_grant
 from dpsql.session.permits import readable_tables, today
 from dpsql.session.release import Cell
@@ -149,8 +149,7 @@ def _rows(parsed: Parsed, columns: list[tuple[str, str]], table: TablePolicy, ca
             tuple(_HIDDEN if place is None else _cell(row[place]) for place in places)
             for row in made.rows[: _ROWS if limit is None else limit]
         ),
-        cost=Cost(epsilon=Fraction(0)),
-        release=None,
+        cost=NO_COST,
         confidence=catalog.policy.defaults.confidence,
     )
 

@@ -99,13 +99,14 @@ class Keeper(Deciding):
     def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
         """Every payment: of all, or of one name, whether they asked or their grant paid. BadParameter where the ledger
         knows nobody of this name."""
-        if of is not None and of not in {row.who for row in self.rows()} - {""}:
+        rows, begin = self.rows(), _utc(since)
+        if of is not None and of not in {row.who for row in rows} - {""}:
             raise BadParameter(
                 f"the ledger knows nobody by the name {of}",
                 why="payments are found by the exact name of the analyst or the grant",
                 fix="look for the name: dpsql budget show, or dpsql ledger show",
             )
-        payments = (row for row in self.rows(since=since) if row.kind == "charge")
+        payments = (row for row in rows if row.kind == "charge" and (begin is None or row.at >= begin))
         return (row for row in payments if of in (None, row.who, row.details["grant"]))
 
     def burn_down(self) -> Picture:

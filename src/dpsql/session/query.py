@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, admitted_by_all
 from dpsql.catalog.model import Mode
 from dpsql.errors import BadName, BudgetExhausted, DpsqlError, NotPermitted, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
@@ -22,12 +22,12 @@ from dpsql.require import Number
 from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
-from dpsql.session.digits import Cost, shown_amount, shown_up
+from dpsql.session.digits import NO_COST, Cost, shown_amount, shown_up
 from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, today, weight
 from dpsql.session.refusing import refusals_written
-from dpsql.session.shortfall import Priced, affordable, granted, otherwise_than_told, said_in_prices, too_dear
+from dpsql.session.shortfall import Priced, affordable, otherwise_than_told, said_in_prices, too_dear
 from dpsql.session.tabular import Again
 from dpsql.session.terms import UNSET, Ask, Session, asked, limited, settled
 
@@ -61,7 +61,7 @@ class Query:
         """What running it would be charged; nothing where a stored release or public tables answer it, or where it only
         explains: DRY RUN tells the price of its question, and has none."""
         if not self.is_charged:
-            return Cost(epsilon=Fraction(0))
+            return NO_COST
         return Cost(epsilon=self.inquiry.cost, delta=self.inquiry.delta)
 
     @property
@@ -284,7 +284,7 @@ def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> N
     if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
         query.require_allowed()
     paying = query.place.ledger.accounts(place.grant.to) if query.is_charged or query.place.invented else ()
-    short = [account for account in paying if not granted(query.inquiry, (account,))]
+    short = [account for account in paying if not admitted_by_all(query.inquiry.event, (account,))]
     if short:
         raise BudgetExhausted(
             too_dear(query.inquiry, short), why="what was promised holds for all answers", fix="ask for less"

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from dpsql.charts.letters import padded, width
-from dpsql.safe_text import printable
-from dpsql.session.digits import THIN, shown_number, shown_value
+from dpsql.safe_text import THIN, printable
+from dpsql.session.digits import shown_number, shown_value
 from dpsql.session.noisy import Estimate, Noisy
 from dpsql.session.release import Cell
 

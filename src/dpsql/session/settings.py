@@ -11,7 +11,7 @@ from typing import Any, Final
 from dpsql.catalog.model import Defaults, Grant, Mode, Noise
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
-from dpsql.session.digits import Cost, shown_amount
+from dpsql.session.digits import NO_COST, shown_amount
 from dpsql.session.permits import over_the_limit
 from dpsql.session.release import Cell
 from dpsql.session.terms import UNSET, Session
@@ -85,4 +85,4 @@ def _shown(value: Fraction | Noise | Mode | None) -> str | None:
 
 def _table(columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> Answer:
     """Exact and free: nothing of it comes from rows."""
-    return Answer(columns=columns, rows=rows, cost=Cost(epsilon=Fraction(0)), release=None, confidence=Fraction(19, 20))
+    return Answer(columns=columns, rows=rows, cost=NO_COST, confidence=Fraction(19, 20))

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.account import Account, remaining
+from dpsql.accounting.account import Account, admitted_by_all, remaining
 from dpsql.accounting.triple import triple
 from dpsql.errors import BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
@@ -57,7 +57,7 @@ def said_in_prices(
     priced: Priced,
 ) -> BudgetExhausted:
     """The refusal of a plan, with a price that would be granted where there is one; it is planned to be sure."""
-    short = [account for account in accounts if not granted(inquiry, (account,))]
+    short = [account for account in accounts if not admitted_by_all(inquiry.event, (account,))]
     if not short:  # somebody else was faster: the accounts have changed since
         return error
     fit, try_sql = _what_fits(error, inquiry, accounts, planned_at, priced)
@@ -155,7 +155,7 @@ def otherwise_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, .
     asked for by name, may weigh more; and near the end of a budget, where neither branch grants the price as such, it
     is bought because it weighs less. Then this says so."""
     event, price = plan.charged, shown_amount(plan.cost)
-    if event is None or not accounts[-1].delta_prime or not all(account.admits(event) for account in accounts):
+    if event is None or not accounts[-1].delta_prime or not admitted_by_all(event, accounts):
         return ()
     lost = [account.charged(event).spent_epsilon - account.spent_epsilon for account in accounts]
     taken = lost[-1]
@@ -177,13 +177,8 @@ def _planned(price: Fraction, accounts: Sequence[Account], planned_at: Callable[
         return None
     with RefusalsIgnored():  # at this price it has no plan
         found = planned_at(price)
-        return found if granted(found, accounts) else None
+        return found if admitted_by_all(found.event, accounts) else None
     return None
-
-
-def granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:
-    event = inquiry.event
-    return event is None or all(account.admits(event) for account in accounts)
 
 
 def _delta_left(account: Account) -> Fraction:

@@ -14,6 +14,7 @@ from math import ceil
 from operator import add
 from typing import Final, TypeAlias
 
+from dpsql.accounting.account import admitted_by_all
 from dpsql.catalog.model import Catalog, Defaults, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded
 from dpsql.catalog.spelling import Value, quoted, toml
@@ -93,7 +94,7 @@ def _taken(queries: Sequence[Query]) -> Fraction | None:
     if event is None:
         return Fraction(0)
     accounts = queries[0].place.accounts
-    if not all(account.admits(event) for account in accounts):
+    if not admitted_by_all(event, accounts):
         return None
     return accounts[0].charged(event).spent_epsilon - accounts[0].spent_epsilon
 

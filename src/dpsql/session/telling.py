@@ -22,7 +22,7 @@ from dpsql.plan.recall import Finer, Measured, Way
 from dpsql.plan.seal import Sealed
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import question_of
-from dpsql.session.digits import Cost, shown_amount
+from dpsql.session.digits import NO_COST, Cost, shown_amount
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell, exact_cells, exact_statement, release_identity, released
 from dpsql.session.released_rows import AveragedPart, ReleasedSlot, ReleasedTable
@@ -55,7 +55,7 @@ def told(
     measured = Measured(receipt=receipt.number, noises=own, places=tuple(range(len(own))))
     upon = () if plan.finer is None else plan.finer.upon.measured
     parts = [*((each, before[each.receipt]) for each in upon), (measured, steps)]
-    cost = Cost(epsilon=plan.cost, delta=sealed.price.delta) if receipt.paid else Cost(epsilon=Fraction(0))
+    cost = Cost(epsilon=plan.cost, delta=sealed.price.delta) if receipt.paid else NO_COST
     answer = _answer(plan, _table(plan, parts, ledger=ledger), cost=cost, receipt=receipt.number, ledger=ledger)
     if plan.finer is None or not receipt.paid:
         return answer
@@ -87,7 +87,7 @@ def told_again(sealed: Sealed, ledger: Ledger) -> Answer:
         raise InternalError("nothing stored would be told")
     steps = _steps_of({each.receipt for each in stored.measured}, plan, ledger)
     table = _table(plan, [(each, steps[each.receipt]) for each in stored.measured], ledger=ledger.id)
-    again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=stored.receipt, ledger=ledger.id)
+    again = _answer(plan, table, cost=NO_COST, receipt=stored.receipt, ledger=ledger.id)
     return again if stored.own else replace(again, release=None, notes=(*again.notes, _KNOWN))
 
 
@@ -115,7 +115,7 @@ def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
     finish = plan.bounded.finish
     if statement is None:  # constants of the policy alone
         table = ReleasedTable(keys=(), slots=(), key_rows=((),), values=((),))
-        return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
+        return _answer(plan, table, cost=NO_COST, receipt=None, ledger="")
     dialect = engine.capabilities.dialect
     text = engine_text(statement, dialect=dialect)
     rows = engine.run_public(
@@ -128,8 +128,7 @@ def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
         columns=tuple(output.name for output in plan.bounded.finish.outputs),
         types=_types(plan.bounded.finish, frozenset()),
         rows=tuple(exact_cells(rows, finish)),
-        cost=Cost(epsilon=Fraction(0)),
-        release=None,
+        cost=NO_COST,
         confidence=plan.terms.confidence,
         notes=tuple(caveats(plan)),
     )

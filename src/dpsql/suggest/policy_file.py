@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from math import exp
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +23,8 @@ from dpsql.catalog.sections import Section
 from dpsql.catalog.types import NUMERIC
 from dpsql.engines.registry import located, open_source
 from dpsql.errors import BadParameter, DpsqlError
-from dpsql.require import shown
 from dpsql.safe_text import printable
+from dpsql.session.deciding import odds
 from dpsql.session.exposure import Exposure, exposures
 from dpsql.suggest.proposal import NEEDS, left_out
 
@@ -293,11 +292,8 @@ def _declared(found: Reviewed) -> set[str]:
 def _notes(policy: Policy, schema: Mapping[str, EngineTable], declared: set[str]) -> Iterator[str]:
     promise = policy.promise
     if promise is not None and promise.epsilon > _MUCH:
-        factor = f"{exp(min(float(promise.epsilon), 700)):.0f}" if promise.epsilon < 30 else "any number"
-        yield (
-            f"epsilon = {shown(promise.epsilon)} lets what is told about one {policy.person.name} become likelier by a "
-            f"factor of {factor}: {_MUCH} is a last resort already"
-        )
+        meaning = odds(epsilon=promise.epsilon, delta=promise.delta, person=policy.person.name)
+        yield f"{meaning} ε = {_MUCH} is a last resort already"
     if policy.defaults.cost_per_query is None:
         yield "no cost_per_query: every question must say what it may cost, as in COST 0.05"
     by_source = {folded(name): table for name, table in schema.items()}

@@ -96,7 +96,7 @@ def worst(account: Account, menu: Sequence[Release], depth: int, p: float = 1.0,
 def test_rho_star_is_the_largest_rho() -> None:
     """C110: an account fixes ρ* when it is opened."""
     account = Account.opened(epsilon=1, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
-    assert account.rho == largest_rho(epsilon=1, delta=F(1, 2 * 10**6)).rho
+    assert account.rho == largest_rho(epsilon=1, delta=F(1, 2 * 10**6))
     assert account.spent == FREE
     assert account.spent_epsilon == 0
 
@@ -134,7 +134,7 @@ def test_a_wrong_limit_is_caught_by_the_search(monkeypatch: pytest.MonkeyPatch) 
     """C100: the search can fail: with four times ρ* an analyst breaks the promise."""
     monkeypatch.setattr(Account, "__post_init__", lambda self: None)  # which would refuse the wrong limit
     account = Account(epsilon=F(1, 2), delta=F(1, 50), delta_prime=F(1, 50), rho=F(0))
-    right = largest_rho(epsilon=F(1, 2), delta=F(1, 50)).rho
+    right = largest_rho(epsilon=F(1, 2), delta=F(1, 50))
     step = pure(F(1, 4))
     assert step.event == Pure(epsilon=F(1, 4))
     honest = Account(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime, rho=right)
@@ -148,7 +148,7 @@ def test_an_account_that_forgets_to_reserve_is_caught() -> None:
     reserved = Account.opened(epsilon=F(2), delta=F(1, 10), delta_prime=F(1, 10))
     menu = [approximate(F(1, 100), F(1, 10)), gaussian(F(1), 12)]
     assert worst(reserved, menu, depth=3) <= 0.1
-    limit = largest_rho(epsilon=2, delta=F(1, 10)).rho
+    limit = largest_rho(epsilon=2, delta=F(1, 10))
     generous = Account(epsilon=F(2), delta=F(1, 5), delta_prime=F(1, 10), rho=limit)  # δ − δ' is the whole δ
     assert worst(generous, menu, depth=3) > 0.1
 
@@ -263,7 +263,7 @@ def test_a_grant_is_not_an_account() -> None:
     account = Account.opened(epsilon=2, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
     grant = account.grant(epsilon=F(1, 2))
     assert (account.granted_from, grant.granted_from) == (None, 2)
-    assert grant.rho > largest_rho(epsilon=grant.epsilon, delta=grant.delta_prime).rho
+    assert grant.rho > largest_rho(epsilon=grant.epsilon, delta=grant.delta_prime)
     raised(BadParameter, lambda: replace(grant, granted_from=None))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.accounting.filters import AdvancedFilter, BasicFilter, Filter, RdpFilter, ZcdpFilter, epsilon_of
+from dpsql.accounting.filters import AdvancedFilter, BasicFilter, RdpFilter, ZcdpFilter, epsilon_of
 from dpsql.accounting.rdp import rdp_at
 from dpsql.errors import BadParameter, BudgetExhausted, UnsupportedEvent
 from dpsql.privacy.events import Approximate, DiscreteGaussian, Event, Pure
@@ -52,7 +52,14 @@ def test_the_advanced_filter_stops_exactly_where_its_formula_does() -> None:
     raised(BudgetExhausted, lambda: limit.charged(step))
 
 
-def worst(limit: Filter, epsilon: float, menu: dict[Pure, float], depth: int, p: float = 1.0, q: float = 1.0) -> float:
+def worst(
+    limit: AdvancedFilter | ZcdpFilter,
+    epsilon: float,
+    menu: dict[Pure, float],
+    depth: int,
+    p: float = 1.0,
+    q: float = 1.0,
+) -> float:
     """The largest Σ (P − e^ε Q)₊ over all adaptive choices among randomized responses."""
     best = max(0.0, p - math.exp(epsilon) * q)
     if depth == 0:

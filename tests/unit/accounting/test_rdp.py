@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dpsql.accounting.rdp import (
     ORDERS,
     epsilon_of,
-    gaussian_epsilon,
     gaussian_rdp,
     improved_epsilon,
     laplace_rdp,
@@ -25,7 +24,6 @@ from tests.kits.digits import mp
 from tests.kits.refusals import raised
 from tests.kits.samples import some
 from tests.oracles.accounting import mironov_epsilon
-from tests.oracles.curves import gaussian_exact_epsilon
 
 F = Fraction
 orders = st.one_of(st.sampled_from([1.25, 2.0, 3.0, 16.0, 4096.0]), st.floats(1.01, 4000))
@@ -122,16 +120,6 @@ def test_conversions_round_up(alpha: float, rdp: float, delta: float) -> None:
         assert plain <= first <= plain * (1 + mpmath.mpf(10) ** -13)
         size = r + abs(mpmath.log((a - 1) / a)) + (abs(mpmath.log(d)) + mpmath.log(a)) / (a - 1)
         assert max(better, 0) <= second <= max(better, 0) + size * mpmath.mpf(10) ** -13
-
-
-def test_the_best_order_of_composed_gaussians() -> None:
-    """C109: the minimum over the orders offered, above the exact curve."""
-    tried = [1.5, 2, 4, 8, 16, 32]
-    best = gaussian_epsilon(k=10, sigma=5, l2=1, delta=1e-5, orders=tried)
-    each = {order: improved_epsilon(alpha=order, rdp=F(order) * 10 / 50, delta=1e-5) for order in tried}
-    assert best.epsilon == pytest.approx(min(each.values()), rel=1e-13)
-    assert each[best.order] == min(each.values())
-    assert best.epsilon > gaussian_exact_epsilon(sigma=5, l2=1, k=10, delta=1e-5)
 
 
 def test_a_pure_history_never_costs_more_than_its_sum() -> None:

@@ -185,3 +185,11 @@ def test_sums_are_componentwise_and_exact(parts: list[Event], chance: object) ->
 def test_a_number_of_keys_that_could_wrap_around_is_refused(keys: int) -> None:
     """An 8-bit 2·100 is negative, and a negative ρ would be a refund."""
     raised(BadParameter, lambda: KeySelection(epsilon=1, delta=1e-6, keys=keys))
+
+
+def test_what_was_added_since_is_never_a_refund():
+    before = Triple(epsilon=F(1), delta=F(1, 10), rho=None)
+    after = Triple(epsilon=F(3), delta=F(1, 20), rho=F(2))
+    assert after.since(before) == Triple(epsilon=F(2), delta=F(0), rho=None)
+    assert before.since(after) == Triple(epsilon=F(0), delta=F(1, 20), rho=None)
+    assert after.since(FREE) == after

@@ -20,7 +20,7 @@ def test_repeating_and_averaging_loses_a_factor_m(m: int, epsilon: Fraction, l1:
     assert cost.total_epsilon == m * epsilon
     assert cost.variance_of_average == 2 * (l1 / epsilon) ** 2 / m
     assert cost.variance_of_single == 2 * (l1 / cost.total_epsilon) ** 2
-    assert cost.penalty == m
+    assert cost.variance_of_average == m * cost.variance_of_single
 
 
 def test_nearly_n_squared_questions_have_non_trivial_answers() -> None:

@@ -15,7 +15,7 @@ def test_the_statement(run):
     for words in ("chain intact", "one patient", "kept: 1 spent", "1/1 prices derived again", "refused 0"):
         assert words in out
     # 1 / (1 + e^-4) = 0.98201…, rounded up
-    assert "a 50–50 guess about any one patient becomes at most 98.3%" in out
+    assert "a 50–50 guess about any one patient becomes at most 98.21 %" in out
 
 
 @pytest.mark.parametrize(("name", "mark"), [("report.md", "# Audit"), ("report.html", "<!DOCTYPE html>")])

@@ -11,8 +11,8 @@ from dpsql.errors import NotPermitted
 
 
 def guess(epsilon):
-    """The odds of somebody who thought it even, rounded up to a tenth of a percent."""
-    return f"at most {math.ceil(1000 / (1 + math.exp(-epsilon))) / 10}%"
+    """The odds of somebody who thought it even, rounded up to a hundredth of a percent."""
+    return f"at most {math.ceil(10_000 / (1 + math.exp(-epsilon))) / 100} %"
 
 
 def test_a_ledger_is_made_and_nothing_is_asked(tmp_path, command):

@@ -68,11 +68,11 @@ def test_the_law_that_is_drawn_and_scored_is_the_one_the_pipeline_uses():
 
 def test_the_limits_are_bayes_rule_rounded_up_and_the_reader_chooses_a_budget(pages):
     told = page(pages, "Why it works")
-    limits = [math.ceil(1000 / (1 + math.exp(-epsilon))) / 10 for epsilon in (0.5, 1)]
-    assert limits == [62.3, 73.2]
+    limits = [math.ceil(10_000 / (1 + math.exp(-epsilon))) / 100 for epsilon in (0.5, 1)]
+    assert limits == [62.25, 73.11]
     assert [float(limit) for limit in re.findall(r"([\d.]+) % at\s+most", told)] == limits
     assert "right 56% of the time" in told
-    assert "at most 57.5%" in attack.promised("0.3")  # 1 / (1 + exp(-0.3)) = 0.57444…, rounded up
+    assert "at most 57.45 %" in attack.promised("0.3")  # 1 / (1 + exp(-0.3)) = 0.57444…, rounded up
     assert attack.promised("-1").startswith("DP410")
     assert attack.promised("much").startswith("DP410")
 
@@ -105,11 +105,11 @@ def test_side_doors_are_closed(pages):
 
 def test_the_owner_sees_the_promise(pages):
     told = page(pages, "Now you are the owner: choose")
-    rows = re.findall(r"^ +([\d.]+) +at most ([\d.]+) % sure +± (\d+)$", told, re.MULTILINE)
+    rows = re.findall(r"^ +([\d.]+) +at most +([\d.]+) % sure +± (\d+)$", told, re.MULTILINE)
     assert [float(row[0]) for row in rows] == [0.1, 0.5, 1, 3, 5]
     for epsilon, most, _ in rows:
-        assert float(most) == math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10
-    assert "a 50–50 guess about any one patient becomes at most 73.2%" in told
+        assert float(most) == math.ceil(10_000 / (1 + math.exp(-float(epsilon)))) / 100
+    assert "a 50–50 guess about any one patient becomes at most 73.11 %" in told
 
 
 def test_the_two_worlds_overlap():

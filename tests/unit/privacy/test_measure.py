@@ -46,9 +46,9 @@ class TestExplain:
     """C012: pure and approximate privacy explained to a newcomer."""
 
     def test_the_odds_sentence_has_the_right_number(self):
-        assert "at worst 75 % sure" in PrivacyParams(epsilon=1.0986).explain()  # ln 3 = 1.09861…
-        assert "at worst 52.5 % sure" in PrivacyParams(epsilon=0.1).explain()
-        assert "50-50 stays 50-50" in PrivacyParams(epsilon=0).explain()
+        assert "at most 75 %" in PrivacyParams(epsilon=1.0986).explain()  # ln 3 = 1.09861…
+        assert "at most 52.5 %" in PrivacyParams(epsilon=0.1).explain()
+        assert "50–50 stays 50–50" in PrivacyParams(epsilon=0).explain()
 
     def test_a_pure_promise_says_that_there_is_no_exception(self):
         text = PrivacyParams(epsilon=1).explain()
@@ -90,7 +90,7 @@ def test_a_percentage_is_never_below_the_bound(epsilon):
 
 def test_the_percentage_is_what_is_told():
     """At ε = 5 it is 99.3307… %."""
-    assert "at worst 99.34 % sure" in PrivacyParams(epsilon=5).explain()
+    assert "at most 99.34 %" in PrivacyParams(epsilon=5).explain()
 
 
 def test_posterior_bound_of_an_enormous_epsilon_is_one():

@@ -101,25 +101,6 @@ def test_utility_sensitivity_of_a_quantile(neighbours, expected):
     assert not brute_force.utility_is_monotonic(utility, **scores)
 
 
-def test_a_declared_utility_that_is_too_good_is_refused():
-    """C041: counts per value; declared 1/2, or monotonic under change-one, are both wrong."""
-
-    def count(rows, value):
-        return rows.count(value)
-
-    small = {"candidates": "ab", "domain": "ab", "sizes": range(5)}
-    brute_force.require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=ADD_REMOVE, **small)
-    brute_force.require_declared_utility(count, sensitivity=1, monotonic=False, neighbours=CHANGE_ONE, **small)
-    with pytest.raises(BadParameter, match="does not hold"):
-        brute_force.require_declared_utility(count, sensitivity=0.5, monotonic=False, neighbours=ADD_REMOVE, **small)
-    with pytest.raises(BadParameter, match="not monotonic"):
-        brute_force.require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=CHANGE_ONE, **small)
-    for change in ({"sensitivity": 0}, {"sensitivity": math.nan}, {"monotonic": "yes"}, {"candidates": ""}):
-        arguments = {"sensitivity": 1, "monotonic": False, "neighbours": CHANGE_ONE} | small | change
-        with pytest.raises(BadParameter):
-            brute_force.require_declared_utility(count, **arguments)
-
-
 def test_declared_utility_sensitivity_is_checked():
     """C041: a declared Δu below the true one is refuted by a pair of small databases."""
 

@@ -52,7 +52,7 @@ def test_entries_that_came_meanwhile_are_named(monkeypatch):
 
 
 def percent(text):
-    (found,) = re.findall(r"at most ([0-9.]+)%", text)
+    (found,) = re.findall(r"at most ([0-9.]+) %", text)
     return float(found)
 
 
@@ -63,7 +63,7 @@ def test_the_odds_are_those_of_everything_that_was_promised():
     once = str(audit(ledger))
     assert "Whatever is asked, until it is renewed" in once
     assert "none becomes more than e^ε times as likely" in once
-    assert 0 <= percent(once) - 100 / (1 + exp(-1)) < 0.1
+    assert 0 <= percent(once) - 100 / (1 + exp(-1)) < 0.01
     ledger.renew()
     ledger.close_promise("new people")
     ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0), per=Window.FOREVER)
@@ -71,7 +71,7 @@ def test_the_odds_are_those_of_everything_that_was_promised():
     assert "for ever" not in whole
     assert "All 3 promises and periods together" in whole
     assert "another renewal or promise adds to this" in whole
-    assert 0 <= percent(whole) - 100 / (1 + exp(-4)) < 0.1  # 1 + 1 + 2
+    assert 0 <= percent(whole) - 100 / (1 + exp(-4)) < 0.01  # 1 + 1 + 2
 
 
 def test_a_report_names_whom_it_protects():

@@ -278,7 +278,7 @@ def test_it_reads_as_a_statement():
     assert "kept: 3 spent" in text
     assert "2/2 prices derived again from the stored plans, 0 differ" in text
     # 1 / (1 + e^-10) is 0.99995…, and never 100 %
-    assert "a 50–50 guess about any one person may become sure, more than 99.9%" in text
+    assert "a 50–50 guess about any one person may become sure, more than 99.99 %" in text
     assert "ana: 1 payment, 2 in all, 0 refused" in text
     assert repr(found) == text
     assert "Frozen" not in text

@@ -45,10 +45,10 @@ def test_a_year_is_spoken_of_only_where_the_window_was_kept():
 def test_for_ever_is_said_of_what_is_never_given_back():
     """e^0.5 / (1 + e^0.5) is 62.25 %, and e / (1 + e) is 73.11 %; both rounded up."""
     once = promised_in_words([begun(Window.FOREVER, 0)], "patient")
-    assert once.startswith("Whatever is asked, for ever: a 50–50 guess about any one patient becomes at most 62.3%")
+    assert once.startswith("Whatever is asked, for ever: a 50–50 guess about any one patient becomes at most 62.25 %")
     twice = promised_in_words([begun(Window.YEAR, 0, 365)], "patient")
     assert twice.startswith("Whatever is asked, until you renew it: a 50–50 guess about any one patient")
-    assert "for ever, a 50–50 guess about any one patient becomes at most 73.2%" in twice
+    assert "for ever, a 50–50 guess about any one patient becomes at most 73.11 %" in twice
 
 
 # A limit is rounded up, and never to a certainty that it is not.
@@ -58,22 +58,22 @@ def said(epsilon, delta=0):
     return odds(epsilon=Fraction(epsilon), delta=Fraction(delta), person="pupil")
 
 
-@pytest.mark.parametrize("epsilon", ["1/1000000", "1/20", "1/2", "1", "2", "5", "69/10"])
+@pytest.mark.parametrize("epsilon", ["1/1000000", "1/20", "1/2", "1", "2", "5", "69/10", "92/10"])
 def test_a_percentage_is_a_limit(epsilon):
-    (percent,) = re.findall(r"at most ([0-9.]+)%", said(epsilon))
+    (percent,) = re.findall(r"at most ([0-9.]+) %", said(epsilon))
     truth = 100 / (1 + exp(-Fraction(epsilon)))
-    assert truth < float(percent) <= truth + 0.1 + 1e-9
+    assert truth < float(percent) <= truth + 0.01 + 1e-9
     assert float(percent) < 100
 
 
 def test_a_tiny_price_is_no_coin():
     """In doubles 1 / (1 + e^-ε) is one half here, and the truth is above."""
-    assert "at most 50.1%" in said(Fraction(1, 2**60))
+    assert "at most 50.01 %" in said(Fraction(1, 2**60))
 
 
-@pytest.mark.parametrize("epsilon", [7, 10, 21, 2**20])
+@pytest.mark.parametrize("epsilon", [Fraction(93, 10), 10, 21, 2**20])
 def test_what_limits_nothing_is_said_to(epsilon):
     told = said(epsilon, Fraction(1, 1000))
     assert "100" not in told.split("(")[0]
-    assert "more than 99.9%" in told
+    assert "more than 99.99 %" in told
     assert "apart from δ" in told

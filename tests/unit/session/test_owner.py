@@ -246,7 +246,7 @@ class TestTheRulesOfTheFileHoldHereToo:
 
 def test_the_promise_in_words_says_what_delta_leaves_open(opened):
     """1/(1 + e^-2) = 0.8808, rounded up."""
-    words = "Whatever is asked, for ever: a 50–50 guess about any one person becomes at most 88.1%"
+    words = "Whatever is asked, for ever: a 50–50 guess about any one person becomes at most 88.08 %"
     assert opened().promise(epsilon=2, delta=1e-6) == f"{words}, apart from δ (ε = 2, δ = 1e-06)."
     with dpsql.open(":memory:") as owner:
         assert owner.promise(epsilon=2, delta=0) == f"{words} (ε = 2, δ = 0)."

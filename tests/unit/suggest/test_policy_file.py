@@ -56,7 +56,7 @@ def test_mistakes_stand_beside_what_waits_also_those_that_only_the_engine_shows(
 def test_notes_that_are_no_mistakes(policy):
     policy.write_text(policy.read_text().replace("epsilon = 1.0", "epsilon = 8"))
     notes = "\n".join(dpsql.PolicyFile(policy).review().notes)
-    assert "a factor of 2981" in notes  # e^8
+    assert "becomes at most 99.97 %" in notes  # 1 / (1 + e^-8)
     assert "visits: without bounds nobody can sum ward_id, charge" in notes
     assert "patients: not declared, so that nobody can ask about them: photo, size" in notes
     assert "not declared, so that nobody can ask about them: shown" in notes

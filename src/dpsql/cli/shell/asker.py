@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import TypeAlias
 
-from dpsql import Analyst, Answer, Client, ServedAnswer, budget_bar
-from dpsql.cli.asking import shown_down
+from dpsql import Analyst, Answer, Client, ServedAnswer, budget_bar, in_hundredths
 
 Asker: TypeAlias = Analyst | Client
 Told: TypeAlias = Answer | ServedAnswer
@@ -27,7 +26,7 @@ class Offer:
 def bar(asker: Asker) -> str:
     """What can be spent, as ten boxes and in numbers."""
     budget = asker.budget
-    return f"{budget_bar(budget.left, budget.total)} {shown_down(budget.left)} of {shown_down(budget.total)}"
+    return f"{budget_bar(budget.left, budget.total)} {in_hundredths(budget.left)} of {in_hundredths(budget.total)}"
 
 
 def free(asker: Asker, sql: str) -> Rows:

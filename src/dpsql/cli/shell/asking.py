@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 import dpsql
-from dpsql import Client, DpsqlError
-from dpsql.cli.asking import is_dear, shown_down, shown_up
+from dpsql import Client, Cost, DpsqlError, in_hundredths
+from dpsql.cli.asking import is_dear
 from dpsql.cli.manner import Manner, stages_shown
 from dpsql.cli.shell.asker import Offer, offered, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish
@@ -154,7 +154,8 @@ def _costs(shell: Shell, offer: Offer) -> str:
         f"{name} {shown_margin(margin)}" if len(known) > 1 else shown_margin(margin) for name, margin in known.items()
     )
     margins = f" (margin {said})" if said else ""
-    return f"Costs {shown_up(offer.cost)} of your budget{margins}; {shown_down(shell.asker.budget.left)} is left. Run?"
+    left = in_hundredths(shell.asker.budget.left)
+    return f"Costs {Cost(epsilon=offer.cost)} of your budget{margins}; {left} is left. Run?"
 
 
 def _say_stopped(shell: Shell, before: Fraction) -> None:
@@ -167,6 +168,6 @@ def _say_stopped(shell: Shell, before: Fraction) -> None:
         return
     spent = shell.asker.budget.spent - before
     if spent > 0:
-        shell.screen.say(f"Stopped. {shown_up(spent)} stays spent: ask the same again, and it costs nothing more.")
+        shell.screen.say(f"Stopped. {Cost(epsilon=spent)} stays spent: ask the same again, and it costs nothing more.")
     else:
         shell.screen.say("Stopped. Nothing was spent.")

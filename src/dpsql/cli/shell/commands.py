@@ -15,9 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from dpsql import BadParameter, repriced
+from dpsql import BadParameter, Cost, in_hundredths, repriced
 from dpsql import help as help_text
-from dpsql.cli.asking import price_lines, shown_down, shown_up
+from dpsql.cli.asking import price_lines
 from dpsql.cli.profiles import named_path
 from dpsql.cli.shell.asker import Offer, Told, bar, free, offered, shown_margin
 from dpsql.cli.shell.asking import agreed, ask, ask_all, bought, interruptible
@@ -52,7 +52,7 @@ def more(shell: Shell, words: str) -> None:
     left = shell.asker.budget.left
     now, then = _said(known.margins), _said(offer.margins)
     change = f"To go from {now} to {then} costs" if now and then else "A closer answer costs"
-    question = f"{change} {shown_up(offer.cost)} more; {shown_down(left)} is left. Buy it?"
+    question = f"{change} {Cost(epsilon=offer.cost)} more; {in_hundredths(left)} is left. Buy it?"
     if offer.cost > left or agreed(shell, question, default=False):
         bought(shell, wanted, limit=offer.cost)
     else:
@@ -319,7 +319,7 @@ def _history(shell: Shell, rest: str) -> None:
         shell.screen.say("You have paid for nothing yet.")
         return
     lines = [
-        f"#{release:<6} {shown_up(Fraction(str(cost))):>8}  {' '.join(str(sql).split())}"
+        f"#{release:<6} {Cost(epsilon=Fraction(str(cost)))!s:>8}  {' '.join(str(sql).split())}"
         + "  (not told yet)" * (not stored)
         for release, cost, stored, sql in reversed(rows)
     ]

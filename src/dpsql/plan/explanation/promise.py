@@ -25,7 +25,7 @@ from dpsql.plan.wording import (
     value_text,
 )
 from dpsql.privacy.group import group_privacy
-from dpsql.privacy.measure import PrivacyParams, posterior_bound
+from dpsql.privacy.measure import PrivacyParams, even_guess
 from dpsql.privacy.rounding import round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.caps import enforced_once
@@ -96,9 +96,8 @@ def _factor(epsilon: Fraction) -> str:
 
 
 def _odds(plan: Plan, epsilon: Fraction, delta: Fraction) -> str:
-    most = "100" if epsilon > _LARGEST_TOLD else five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
     apart = ", apart from that slack" if delta else ""
-    return f"In odds{apart}: a 50–50 guess about any one {unit_name(plan.bounded.query)} becomes at most {most} %."
+    return f"In odds{apart}: {even_guess(epsilon=epsilon, person=unit_name(plan.bounded.query))}."
 
 
 def _slack(delta: Fraction) -> str:
@@ -167,7 +166,7 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
         return
     yield (
         f"For groups of {amount(size)} in {of}: at most a factor {_factor(epsilon * size)}"
-        f"{_slack(Fraction(several.delta))}."
+        f"{_slack(Fraction(several.delta))} [T9]."
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from dpsql.plan.expected import COMPUTED, Certainty
 from dpsql.plan.explanation.tree import Node, reads_released
-from dpsql.plan.wording import THIN, amount, counted, percent
-from dpsql.safe_text import html_text
+from dpsql.plan.wording import amount, counted, percent
+from dpsql.safe_text import THIN, html_text
 
 if TYPE_CHECKING:
     from dpsql.plan.explain import Explanation, Together
