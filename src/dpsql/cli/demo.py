@@ -73,13 +73,18 @@ def _piped() -> tuple[tuple[str, str], ...] | None:
     """The questions on standard input; None where nothing comes: whoever starts programs may leave a pipe open."""
     from dpsql.cli.asking import STDIN, text_of
 
-    with suppress(OSError, ValueError), selectors.DefaultSelector() as waiting:  # a file is read at once
-        waiting.register(sys.stdin, selectors.EVENT_READ)
-        if not waiting.select(_PATIENCE):
-            say("note: standard input is open and nothing came, so it is not read; questions: dpsql demo -f FILE")
-            return None
+    if _is_silent():
+        say("note: standard input is open and nothing came, so it is not read; questions: dpsql demo -f FILE")
+        return None
     text = text_of(STDIN, why="its statements were to be asked")
     return (("-c", text),) if text.strip() else None
+
+
+def _is_silent() -> bool:
+    with suppress(OSError, ValueError), selectors.DefaultSelector() as waiting:  # a file is read at once
+        waiting.register(sys.stdin, selectors.EVENT_READ)
+        return not waiting.select(_PATIENCE)
+    return False
 
 
 def _require_sense(chosen: argparse.Namespace) -> None:
