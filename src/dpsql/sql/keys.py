@@ -433,8 +433,9 @@ def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
     return BadKey(
         f"{groups} are not declared",
         why="a group that only one person has would reveal that person just by being listed",
-        fix=f"say which you want: WHERE {name} {EXAMPLES[column.type]}. The owner can declare bounds or "
-        'keys = [...] for the column, or keys = "private" to have them found with noise',
+        fix=f"say which you want: WHERE {name} {EXAMPLES[column.type]}. These are an example: put in what there may "
+        "be, since a group that does not exist is shown and paid for too. The owner can declare bounds or keys = [...] "
+        'for the column, or keys = "private" to have them found with noise',
         try_sql=of_listed_groups(key, query),
         at=key.at,
     )
