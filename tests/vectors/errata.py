@@ -107,17 +107,6 @@ def is_near_local_sensitivity(*, bound: Number, local_sensitivity: Number, facto
     return exact(bound) <= exact(factor) * exact(local_sensitivity)
 
 
-def smoothing_that_stops_early(sensitivity_at: Callable[[int], int], *, beta: float) -> float:
-    """max of exp(-βk)·Ŝ^(k) up to the first decrease. Ŝ is a maximum of polynomials, and those can rise again.
-
-    Right: `dpsql.sensitivity.elastic.stability.smooth_bound`, which leaves out only what is proven smaller.
-    """
-    best, distance = float(sensitivity_at(0)), 1
-    while (value := math.exp(-beta * distance) * sensitivity_at(distance)) > best:
-        best, distance = value, distance + 1
-    return best
-
-
 def smoothing_capped_at_rows(sensitivity_at: Callable[[int], int], *, beta: float, rows: int) -> tuple[float, int]:
     """(max, argmax) of exp(-βk)·Ŝ^(k) over k <= rows, with frequencies that still rise without a cap.
 
@@ -127,11 +116,6 @@ def smoothing_capped_at_rows(sensitivity_at: Callable[[int], int], *, beta: floa
     return max(
         ((math.exp(-beta * k) * sensitivity_at(k), k) for k in range(rows + 1)), key=lambda found: (found[0], -found[1])
     )
-
-
-def smoothing_with_the_bound_in_the_exponent(sensitivities: Sequence[int], *, beta: float) -> float:
-    """max of exp(-βk·Ŝ^(k)), as printed in the notes: always 1, whatever the data. Right: `smooth_bound`."""
-    return max(math.exp(-beta * k * size) for k, size in enumerate(sensitivities))
 
 
 def beta_without_delta(*, epsilon: float) -> float:
