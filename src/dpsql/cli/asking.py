@@ -17,7 +17,7 @@ import dpsql
 from dpsql import BadParameter, DpsqlError
 from dpsql.cli.manner import INTERRUPTED, ONLY_NOISE, Manner, say, stages_shown
 from dpsql.cli.output import Output
-from dpsql.errors import OverLimit
+from dpsql.errors import NotPermitted, OverLimit
 
 if TYPE_CHECKING:
     from dpsql import Analyst, Client, Statement, Told
@@ -164,7 +164,8 @@ class _Asking:
         try:
             price = self.asker.cost(sql, **self.terms.words)
         except DpsqlError as error:  # asking says why, and is written down; invented rows are free
-            stays_refused = error.code.startswith(("DP1", "DP3"))  # for what it is: a proposal may cost what is allowed
+            # for what it is, whatever else happens meanwhile: what is proposed may cost what is allowed
+            stays_refused = error.code.startswith(("DP1", "DP3", "DP4")) and error.code != NotPermitted.code
             return self.terms.max_cost or Fraction(0) if stays_refused else Fraction(0)
         left = self.asker.budget.left
         limit = price if self.terms.max_cost is None else min(price, self.terms.max_cost)

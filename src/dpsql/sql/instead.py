@@ -144,7 +144,8 @@ def per_person(key: GroupKey, query: Resolved) -> str | None:
 _EPOCH: Final = date(1970, 1, 1)
 _DAYS: Final = {SqlType.DATE: 1, SqlType.TIMESTAMP: 24 * 60 * 60 * 1_000_000}
 """How long a day is where moments are counted."""
-_SORTED: Final = re.compile(r"\bWITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s+((?:\w+\.)?\w+)", re.IGNORECASE)
+_SORTED: Final = re.compile(r"\bWITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s+((?:\w+\.)?\w+(?=\s*\)))?", re.IGNORECASE)
+"""The value, where it is one name."""
 
 
 def one_persons_value(aggregate: Aggregate, query: Resolved) -> OnePersonsValue:
@@ -179,7 +180,7 @@ class _Subject:
         name, value = _value(written.argument, aggregate.arguments, by=by)
         ordered = _SORTED.search(aggregate.text)
         if ordered is not None:  # in parentheses stands a share, not the value
-            name, value = ordered[1], aggregate.arguments[0]
+            name, value = ordered[1] or "", aggregate.arguments[0]
         bounds = None if value is None else query.findings.declared(value)
         return cls(
             aggregate=aggregate,

@@ -294,6 +294,8 @@ def test_what_is_proposed_on_a_terminal_is_within_what_was_allowed(ask, types, w
     types()
     _, _, err = ask("-c", "SELECT MAX(id) FROM people COST 2", *words)
     assert re.search(rf"Try .*SELECT COUNT.* COST {price}$", err, re.MULTILINE)
+    _, _, err = ask("-c", "SELECT COUNT(*) FROM peopl COST 2", *words)
+    assert re.search(rf"Try .*FROM people COST {price}$", err, re.MULTILINE)
 
 
 def test_on_a_terminal_what_is_too_dear_is_proposed_at_a_price_that_can_be_paid(ask, types):

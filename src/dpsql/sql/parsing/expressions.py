@@ -81,7 +81,7 @@ _CAST_TYPE: Final = Lesson(
     "numbers of other widths round and overflow differently on each engine",
     "cast to BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN; ROUND(x, 2) keeps two decimals",
 )
-_SIGNED_KEY: Final = Lesson("A sign before the number of a column", fix="write the number alone, as in ORDER BY 2")
+_COMPUTED_KEY: Final = Lesson("A computed number of a column", fix="write the number alone, as in ORDER BY 2")
 _CONVERTED_CONSTANT: Final = Lesson(
     "A conversion right after a constant with its type",
     "engines do not agree on what belongs together",
@@ -515,10 +515,11 @@ class Expressions(Cursor, ABC):
         return self.several(self._sort_key)
 
     def key(self) -> Expression:
-        """What is grouped or ordered by. A number is that of a column; with a sign it is one in some engines alone."""
+        """What is grouped or ordered by. A number is that of a column; computed, it is one in some engines alone."""
         first, found = self.position, self.expression()
-        if isinstance(found, Literal) and "+" in self.symbols[first : self.position]:
-            raise unsupported(_SIGNED_KEY, at=self.at(first))
+        written = self.symbols[first : self.position]
+        if {"+", "-"} & {*written} and {*written} <= {"+", "-", "(", ")", NUMBER} and written != ["-", NUMBER]:
+            raise unsupported(_COMPUTED_KEY, at=self.at(first))
         return found
 
     def _sort_key(self) -> SortKey:

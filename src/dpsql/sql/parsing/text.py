@@ -106,8 +106,8 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
         edges += [] if waits else [end]
     found = []
     for start, end in itertools.pairwise([*edges, len(text) + 1]):
-        if plain[start : end - 1].strip():
-            written = hinting[start : end - 1]  # which says of a hint whether it may stand there
+        written = hinting[start : end - 1]
+        if plain[start : end - 1].strip() or "dp(" in written:  # a hint alone is refused where it is read
             offset = start + len(written) - len(written.lstrip())
             found.append((offset, text[offset : offset + len(written.strip())]))
     return tuple(found)
