@@ -42,8 +42,7 @@ def alike(a: Scalar, b: Scalar) -> Scalar:
 
 
 def all_of(*conditions: Scalar) -> Scalar:
-    if not conditions:
-        return TRUE
+    """Of one or more."""
     return conditions[0] if len(conditions) == 1 else Apply("all", conditions, SqlType.BOOLEAN)
 
 

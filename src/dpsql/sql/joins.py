@@ -56,7 +56,7 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
     scope = left.scope.using(item.using, right.scope)
-    parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
+    parts = _using(item.using, left.scope, right.scope, notes) if item.on is None else _on(item.on, scope, notes)
     pairs = _pairs(parts, left, right, notes, item.at)
     source = replace(_side_by_side(pairs, left, right), scope=scope)
     if item.kind is JoinKind.INNER:
@@ -108,15 +108,8 @@ def require_aliases(left: Scope, right: Scope, at: At) -> None:
         )
 
 
-def _on(item: Joined, scope: Scope, notes: Notes) -> Parts:
-    if item.on is None:
-        raise NotSupported(
-            "a join without a condition",
-            why="every row would meet every other",
-            fix="say JOIN … ON a.x = b.x, or USING (x)",
-            at=item.at,
-        )
-    return tuple((part, item.on.at) for part in conjuncts(condition(item.on, scope, notes)))
+def _on(on: Expression, scope: Scope, notes: Notes) -> Parts:
+    return tuple((part, on.at) for part in conjuncts(condition(on, scope, notes)))
 
 
 def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> Parts:

@@ -154,3 +154,10 @@ def test_each_count_has_the_rows_its_own_bounds_allow():
 def test_who_has_one_row_by_construction_keeps_it():
     (one,) = bounded("SELECT COUNT(*) FROM people", rows_per_person=3).slots
     assert one.slot.cap == 1
+
+
+def test_the_average_of_who_has_one_row_is_that_row() -> None:
+    found = bounded("SELECT WITH DIFFERENTIAL_PRIVACY AVG(age) FROM people")
+    assert [placed.slot for placed in found.slots] == [
+        placed.slot for placed in bounded("SELECT AVG(age) FROM people").slots
+    ]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dpsql.sql.clauses import also_grouped, clauses_of
+from dpsql.sql.clauses import also_grouped, clauses_of, with_item
 from tests.kits.cases import cases
 
 
@@ -48,6 +48,7 @@ def test_nothing_else_is_lost_with_a_condition():
 def test_what_is_not_one_select_is_not_cut(sql):
     assert cut(sql) is None
     assert clauses_of("SELECT a FROM t", None) is None
+    assert with_item("SELECT a FROM t", None, (7, 8), "b") is None
 
 
 @cases(__file__, "sql", "grouped=")

@@ -3,7 +3,9 @@
 import duckdb
 import pytest
 
-from dpsql.sql.emit import LONGEST, engine_text, statement_text
+from dpsql.errors import InternalError
+from dpsql.sql.emit import LONGEST, EngineText, engine_text, statement_text
+from tests.kits.refusals import raised
 
 from stages import TABLES, rewritten
 
@@ -58,3 +60,10 @@ def test_rows_that_are_set_aside_are_the_same_rows(expression):
 def test_columns_that_nobody_reads_are_not_read():
     assert "moment" not in text_of("SELECT COUNT(*) FROM visits WHERE points > 3")
     assert '"moment"' in text_of("SELECT COUNT(moment) FROM visits WHERE points > 3")
+
+
+def test_a_choice_by_hash_is_not_sent_without_its_salt():
+    """It would otherwise be the same in every answer."""
+    salted = EngineText(sql="SELECT $salt", lists={}, salted=True)
+    assert salted.parameters(salt=7) == {"salt": 7}
+    raised(InternalError, salted.parameters)

@@ -5,10 +5,13 @@ from datetime import date
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import DpsqlError
+from dpsql.errors import DpsqlError, NotSupported
+from dpsql.sql.expressions import constant
 from dpsql.sql.relations import Filter
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, walk
+from dpsql.sql.syntax import Star
 from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -22,9 +25,9 @@ def where(condition: str):
 def test_names_become_columns_and_literals_constants():
     condition = where("age > 3")
     assert isinstance(condition, Apply)
-    column, constant = condition.arguments
+    column, literal = condition.arguments
     assert isinstance(column, ColumnRef)
-    assert constant == Constant(3, SqlType.INTEGER)
+    assert literal == Constant(3, SqlType.INTEGER)
     assert condition.type is SqlType.BOOLEAN
 
 
@@ -43,3 +46,7 @@ def test_what_is_no_function_of_one_row_is_refused_at_its_place(condition, error
         resolved(sql)
     assert isinstance(caught.value, error), caught.value
     assert sql[slice(*caught.value.at)] == marked
+
+
+def test_a_whole_row_is_no_value():
+    assert raised(NotSupported, lambda: constant(Star(at=(7, 8)))).at == (7, 8)

@@ -9,7 +9,7 @@ import pytest
 from dpsql.errors import BadName, BadParameter, BadType, DpsqlError
 from dpsql.sql.functions import FUNCTIONS, apply, interval_between, interval_of, print_constant, print_scalar, refined
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
+from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
@@ -96,6 +96,9 @@ def test_literals_are_written_with_their_type(constant: str, expected: str) -> N
         Constant(True, I),
         Constant(1, B),
         Constant("1", I),
+        Constant("1", D),
+        Constant(True, D),
+        Constant(1, T),
         Constant(Fraction(2) ** 1024, D),
         Constant(datetime(2020, 1, 1), DAY),
         Constant(date(2020, 1, 1), TS),
@@ -147,6 +150,12 @@ k = COLUMNS[I]
 @cases(__file__, "expression", "expected=")
 def test_ranges_by_hand(expression: str, expected: Interval) -> None:
     assert known(written(expression, proved=known)) == expected
+
+
+def test_what_is_never_null_hides_what_stands_behind_it() -> None:
+    awaited = AwaitedValue(0, B)
+    assert ranged("coalesce", awaited, call("is_null", k)) == EVERYTHING
+    assert ranged("coalesce", call("is_null", k), awaited) == between(0, 1)
 
 
 @cases(__file__, "function", "low=", "high=", "lowest=", "highest=")

@@ -2,10 +2,14 @@
 
 import pytest
 
+from dpsql.errors import Hidden
+from dpsql.sql.check import check
 from dpsql.sql.instead import of_listed_groups, per_person, public_groups, statistics_of_rows, with_key, without_hidden
 from tests.kits.cases import cases
+from tests.kits.planning import declared
+from tests.kits.refusals import raised
 
-from clinic import resolved
+from clinic import COLUMNS, POLICY, resolved
 
 
 @cases(__file__, "sql", "first")
@@ -35,6 +39,13 @@ def test_a_hidden_group_gives_way_to_a_public_one():
         "SELECT city, COUNT(DISTINCT name) AS people FROM people GROUP BY city",  # the city of a city is one city
     ]
     assert public_groups("people", resolved("SELECT COUNT(*) FROM people")) == ["city (2)"]
+
+
+def test_hidden_cells_of_a_public_table_give_way_to_its_groups():
+    columns = "public = true\n[table.codes.columns]\nlabel = { hidden = true }\ncode = { keys = [1, 2] }"
+    catalog = declared(POLICY.replace("[table.codes]\npublic = true", f"[table.codes]\n{columns}"), COLUMNS)
+    error = raised(Hidden, lambda: check(resolved("SELECT UPPER(label), code FROM codes WHERE code > 1", catalog)))
+    assert error.try_sql == "SELECT code, COUNT(*) FROM codes WHERE code > 1 GROUP BY code"
 
 
 @cases(__file__, "sql")
@@ -76,3 +87,9 @@ def test_people_who_are_chosen_by_having_are_counted():
     assert per_person(query.keys[0], query) == (
         "SELECT COUNT(*) FROM (SELECT visit FROM visits WHERE cost > 3 GROUP BY visit HAVING COUNT(*) > 2) AS t"
     )
+
+
+def test_the_price_in_a_hint_is_not_lost_in_a_proposal():
+    query = resolved("SELECT /*+ dp(epsilon=0.1) */ cost, COUNT(*) FROM visits GROUP BY cost")
+    assert with_key(query.keys[0], "CAST(cost AS INTEGER)", query) is None
+    assert of_listed_groups(query.keys[0], query) is None

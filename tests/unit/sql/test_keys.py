@@ -13,8 +13,10 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql import keys
 from dpsql.sql.emit import statement_text
+from dpsql.sql.injective import told_apart
 from dpsql.sql.keys import KeyTable, PrivateKey, domains_of
 from dpsql.sql.rewrite import Statement
+from dpsql.sql.scalars import Apply, ColumnRef
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
@@ -166,3 +168,10 @@ def test_a_query_is_read_once_for_all_its_keys(monkeypatch):
     monkeypatch.setattr(keys, "_computed", lambda relation: read.append(relation) or computed(relation))
     assert len(domains_of(query, max_keys=1000)) == 3
     assert read == [query.relation]
+
+
+def test_a_day_is_told_apart_by_the_moment_it_begins_with() -> None:
+    findings = resolved("SELECT COUNT(*) FROM visits").findings
+    for type_, kept in ((SqlType.DATE, {1}), (SqlType.TEXT, set())):
+        moment = Apply("to_timestamp", (ColumnRef(1, type_),), SqlType.TIMESTAMP)
+        assert told_apart(moment, findings) == kept

@@ -12,7 +12,7 @@ from dpsql.errors import DpsqlError
 from dpsql.sql.check import STRICT, never_true, when_missing
 from dpsql.sql.functions import FUNCTIONS, apply, print_scalar
 from dpsql.sql.intervals import EVERYTHING
-from dpsql.sql.scalars import Apply, ColumnRef, Constant
+from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant
 from tests.kits.cases import cases
 
 from stages import resolved
@@ -115,3 +115,4 @@ def test_what_is_sure_is_what_the_engine_computes():
 
 def test_what_is_not_known_is_not_sure():
     assert when_missing(Apply("unheard_of", (Constant(None, SqlType.TEXT),), SqlType.TEXT), frozenset()) is None
+    assert when_missing(AwaitedValue(0, SqlType.INTEGER), frozenset()) is None

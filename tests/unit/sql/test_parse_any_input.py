@@ -153,6 +153,17 @@ def test_the_verdict_does_not_depend_on_the_stack() -> None:
     assert isinstance(refused[0], NotSupported)
 
 
+def test_a_stack_that_is_too_short_for_everybody_is_a_refusal() -> None:
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(_frames()) + 50)
+    try:
+        found = outcome("SELECT " + "(" * 28 + "1" + ")" * 28)
+    finally:
+        sys.setrecursionlimit(usual)
+    assert isinstance(found, NotSupported)
+    assert "nested too deeply" in found.what
+
+
 def _frames() -> list[object]:
     frame, found = sys._getframe(), []
     while frame is not None:

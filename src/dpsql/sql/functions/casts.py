@@ -9,7 +9,7 @@ from typing import Final
 
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
-from dpsql.sql.functions.conversions import converted, counted, is_null, to_double, to_timestamp, whole_literal
+from dpsql.sql.functions.conversions import counted, is_null, to_double, to_timestamp, whole_literal
 from dpsql.sql.functions.function import (
     Argument,
     Form,
@@ -172,16 +172,11 @@ CASTS: Final = (
 )
 
 
-def _not_written(request: Request) -> Scalar:
-    (scalar,) = counted(request, 1, 1)
-    return request.result((converted(request, scalar, scalar.type),), scalar.type)
-
-
 CLEAN: Final = Function(
     name="clean",
     usage="a column of a table",
     summary="How a column is read. Nobody writes it.",
-    typed=_not_written,
+    typed=lambda request: clean(*counted(request, 1, 1)),
     range=lambda _call, ranges: ranges[0],
     forms={"duckdb": _print_clean},
 )

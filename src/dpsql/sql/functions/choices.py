@@ -12,7 +12,7 @@ from dpsql.errors import BadParameter
 from dpsql.sql.functions.constants import number_of
 from dpsql.sql.functions.conversions import converted, counted, is_null, unified
 from dpsql.sql.functions.function import Argument, Function, RangeRule, Request, named, once
-from dpsql.sql.intervals import ZERO, Interval
+from dpsql.sql.intervals import EVERYTHING, ZERO, Interval
 from dpsql.sql.scalars import Apply, Constant, Scalar
 
 # ---- types ----------------------------------------------------------------------------------------------------------
@@ -104,8 +104,8 @@ def _greatest_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
 
 def _clamp_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
     value, low, high = ranges[0], ranges[1].low, ranges[2].high
-    if low is None or high is None:  # the limits are literals
-        return value
+    if low is None or high is None:  # where a query writes it, the limits are literals
+        return EVERYTHING
 
     def limited(end: Fraction) -> Fraction:
         return min(max(end, low), high)

@@ -109,11 +109,6 @@ WINDOW_FUNCTIONS: Final[Mapping[str, WindowFunction]] = MappingProxyType({entry.
 """Every window function an analyst may use, on released rows and inside one person."""
 
 
-def _anything(_scalar: Scalar) -> Interval:
-    """Released numbers may hold anything."""
-    return EVERYTHING
-
-
 def windowed(
     function: str,
     arguments: Sequence[Scalar],
@@ -134,7 +129,12 @@ def windowed(
             at=at,
         )
     asked = Request(
-        function=function, usage=known.usage, arguments=tuple(arguments), proved=_anything, kept=_anything, at=at
+        function=function,
+        usage=known.usage,
+        arguments=tuple(arguments),
+        proved=lambda _: EVERYTHING,
+        kept=lambda _: EVERYTHING,
+        at=at,
     )
     if frame and not _FRAME.fullmatch(frame):
         asked.wrong("the frame of a window reaches too far", fix="write ROWS BETWEEN 6 PRECEDING AND CURRENT ROW")

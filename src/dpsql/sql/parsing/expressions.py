@@ -398,11 +398,13 @@ class Expressions(Cursor, ABC):
         self.depth -= 1
         if bounds is not None:
             found = bounded_call(found, bounds)
-        if self.of_people and _is(found, "avg"):  # as GoogleSQL means it: the average of the averages of each person
+        if (
+            self.of_people and found.function == "avg"
+        ):  # as GoogleSQL means it: the average of the averages of each person
             found = replace(found, per_person=True)
         return self._after_call(found, first)
 
-    def _arguments(self, name: Identifier, at: At) -> tuple[Expression, ContributionBounds | None]:
+    def _arguments(self, name: Identifier, at: At) -> tuple[Call, ContributionBounds | None]:
         if self.next() == "*" and self.next(1) in (")", ","):
             star = Star(at=self.here())
             self.position += 1
@@ -470,32 +472,27 @@ class Expressions(Cursor, ABC):
         self.position += 1
         return literals.number(self.lexed.written(self.position - 1), negative=sign == "-", at=self.at(first))
 
-    def _after_call(self, found: Expression, first: int) -> Expression:
+    def _after_call(self, found: Call, first: int) -> Call:
         if self.take_words("WITHIN", "GROUP"):
             found = self._ordered_set(found, self.wrapped(self.order_by), first)
         if self.next() == "FILTER" and self.next(1) == "(":
             self.position += 1
             condition = self.wrapped(self._filter)
-            found = replace(self._aggregate(found), filter=condition, at=self.at(first))
+            found = replace(found, filter=condition, at=self.at(first))
         if self.next() in ("IGNORE", "RESPECT") and self.next(1) == "NULLS":
             raise unsupported(refusals.INSIDE_AGGREGATE[self.next()], at=self.here(2))
         if self.take("OVER"):
             over = self.wrapped(self.window) if self.next() == "(" else self._named_window()
-            found = replace(self._aggregate(found), over=over, at=self.at(first))
+            found = replace(found, over=over, at=self.at(first))
         return found
 
     def _filter(self) -> Expression:
         self.expect("WHERE")
         return self.expression()
 
-    def _aggregate(self, found: Expression) -> Call:
-        if not isinstance(found, Call):
-            raise unsupported(Lesson("FILTER or OVER after something that is no aggregate"), at=found.at)
-        return found
-
-    def _ordered_set(self, call: Expression, keys: tuple[SortKey, ...], first: int) -> Expression:
+    def _ordered_set(self, call: Call, keys: tuple[SortKey, ...], first: int) -> Call:
         """PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) is QUANTILE_CONT(x, q)."""
-        if not isinstance(call, Call) or call.function not in _ORDERED_SETS or len(keys) != 1 or keys[0].descending:
+        if call.function not in _ORDERED_SETS or len(keys) != 1 or keys[0].descending:
             raise unsupported(
                 Lesson(
                     "WITHIN GROUP here",

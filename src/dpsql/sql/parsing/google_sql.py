@@ -19,7 +19,7 @@ from dpsql.sql.parsing.cursor import Cursor
 from dpsql.sql.parsing.option_values import price, rows, share, unknown_option, with_option
 from dpsql.sql.parsing.refusals import NO_RULE, misread
 from dpsql.sql.parsing.text import END, QUOTED
-from dpsql.sql.syntax import NO_OPTIONS, At, Call, ContributionBounds, Expression, Options
+from dpsql.sql.syntax import NO_OPTIONS, At, Call, ContributionBounds, Options
 
 WORD: Final = "DIFFERENTIAL_PRIVACY"
 BOUNDS: Final = {"CONTRIBUTION_BOUNDS_PER_GROUP": True, "CONTRIBUTION_BOUNDS_PER_ROW": False}
@@ -81,9 +81,9 @@ def _expect(cursor: Cursor, sign: str) -> None:
         raise misread(cursor.lexed.text, cursor.here(), what=f"{sign} is missing here")
 
 
-def bounded_call(call: Expression, bounds: ContributionBounds) -> Call:
+def bounded_call(call: Call, bounds: ContributionBounds) -> Call:
     """The call with its bounds."""
-    if not isinstance(call, Call) or call.function not in _OF_ROWS | _OF_GROUPS or call.distinct:
+    if call.function not in _OF_ROWS | _OF_GROUPS or call.distinct:
         raise _no_rule(bounds, "bounds belong to COUNT, SUM, AVG, VAR_POP and STDDEV_POP, without DISTINCT")
     per_group = bounds.per_group
     if call.function == "count":

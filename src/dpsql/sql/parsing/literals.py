@@ -10,7 +10,7 @@ from typing import Final
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
-from dpsql.sql.parsing.refusals import NO_RULE, STRINGS, Lesson, excerpt, misread, unsupported
+from dpsql.sql.parsing.refusals import NO_RULE, Lesson, excerpt, misread, unsupported
 from dpsql.sql.syntax import At, Identifier, Literal
 
 MAX_INTEGER: Final = 2**63 - 1
@@ -65,12 +65,10 @@ def _out_of_range(written: str, at: At) -> NotSupported:
     )
 
 
-def text(source: str, at: At) -> Literal:
-    """The text between single quotes at that place; a doubled quote stands for one, nothing else is special."""
-    written = source[at[0] : at[1]] if at is not None else ""
-    if len(written) < 2 or written[0] != "'" or written[-1] != "'":
-        raise unsupported(STRINGS, at=at)
-    return Literal(value=written[1:-1].replace("''", "'"), type=SqlType.TEXT, at=at)
+def text(source: str, at: tuple[int, int]) -> Literal:
+    """The text between the single quotes of the token at that place; a doubled quote stands for one, nothing else is
+    special."""
+    return Literal(value=source[at[0] + 1 : at[1] - 1].replace("''", "'"), type=SqlType.TEXT, at=at)
 
 
 def dated(literal: Literal, *, at: At) -> Literal | None:

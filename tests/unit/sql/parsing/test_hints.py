@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.catalog.model import Mode, Noise
-from dpsql.errors import DpsqlError
+from dpsql.errors import DpsqlError, NotUnderstood
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import NO_OPTIONS
 from tests.kits.cases import cases
@@ -57,3 +57,9 @@ def test_a_clause_goes_before_a_hint():
     assert (found.epsilon.value, found.noise.value, found.confidence.value) == (2, Noise.LAPLACE, Fraction(9, 10))
     margin = options("SELECT /*+ dp(epsilon=1) */ COUNT(*) FROM t WITHIN 5")
     assert (margin.epsilon, margin.within.value) == (None, 5)
+
+
+def test_a_hint_of_a_query_in_parentheses_is_refused():
+    for sql in ("(SELECT /*+ dp(epsilon=1) */ COUNT(*) FROM t)", "(SELECT COUNT(*) FROM t) /*+ dp(epsilon=1) */"):
+        error = raised(NotUnderstood, lambda text=sql: options(text))
+        assert sql[slice(*error.at)] == "/*+ dp(epsilon=1) */"

@@ -4,6 +4,7 @@ import pytest
 
 from dpsql.errors import NotUnderstood
 from dpsql.sql.parse import compared, statements
+from dpsql.sql.parsing.refusals import excerpt
 from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
 from tests.kits.cases import cases
 
@@ -34,3 +35,8 @@ def test_a_comparison_has_two_questions() -> None:
     for text in ("EXPLAIN PRIVACY DIFF", "EXPLAIN PRIVACY DIFF a", "EXPLAIN PRIVACY DIFF a; b; c"):
         with pytest.raises(NotUnderstood, match="compares two questions"):
             compared(text)
+
+
+def test_nothing_is_shown_of_what_has_no_place() -> None:
+    assert excerpt("SELECT a FROM t", None) == ""
+    assert excerpt("SELECT a FROM t", (7, 8)) == "a"
