@@ -398,9 +398,7 @@ class Expressions(Cursor, ABC):
         self.depth -= 1
         if bounds is not None:
             found = bounded_call(found, bounds)
-        if (
-            self.of_people and found.function == "avg"
-        ):  # as GoogleSQL means it: the average of the averages of each person
+        if self.of_people and found.function == "avg":  # of GoogleSQL: the average of the averages of each person
             found = replace(found, per_person=True)
         return self._after_call(found, first)
 
