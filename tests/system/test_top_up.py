@@ -226,6 +226,13 @@ def test_laplace_noise_is_bought_whole_and_averaged_also_where_epsilon_alone_is_
     assert analyst.sql(BOTH, epsilon=0.2).cost.epsilon == 0
 
 
+def test_groups_that_are_found_anew_have_nothing_to_average_with(analyst):
+    analyst.sql(BY_CITY, epsilon=0.2, noise="laplace")
+    answer = analyst.sql(BY_CITY, epsilon=0.4, noise="laplace")
+    assert answer.cost.epsilon == Fraction("0.4")
+    assert finer(answer) == []
+
+
 def test_an_average_is_what_was_told_weighted_by_precision(analyst):
     """σ² = 2·scale² for Laplace noise: at twice the price the second weighs four times as much."""
     ledger = analyst.place.ledger

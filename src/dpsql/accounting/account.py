@@ -238,9 +238,7 @@ def admitted_by_all(event: Event | None, accounts: Iterable[Account]) -> bool:
 
 def more_like(prices: Sequence[Triple], accounts: Iterable[Account]) -> int | None:
     """How many more releases of the mean of these prices all accounts would admit, each in the branch that goes
-    further; None where they cost nothing."""
-    if not prices:
-        return None
+    further; None where they cost nothing. Of at least one price."""
     mean = [_mean([getattr(price, part) for price in prices]) for part in ("epsilon", "delta", "rho")]
     return min((_times(account, mean) for account in accounts), default=None) if any(mean) else None
 

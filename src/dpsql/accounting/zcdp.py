@@ -91,7 +91,7 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     above = order - 1
     gained = log_bounds(order, bits=_BITS)[0] - target
     rho = (epsilon + gained / above - log_bounds(above / order, bits=_BITS)[1]) / order
-    return max(Fraction(0), _short(rho))
+    return _short(max(Fraction(0), rho))
 
 
 def gaussian_sigma(*, rho: Number, l2: Number) -> float:
@@ -181,9 +181,7 @@ def _order_where(passed: Callable[[Fraction], bool]) -> Fraction:
 
 
 def _short(value: Fraction) -> Fraction:
-    """`value` rounded down to 64 significant bits, so that totals of it stay small."""
-    if value <= 0:
-        return value
+    """`value` >= 0 rounded down to 64 significant bits, so that totals of it stay small."""
     shift = _KEPT_BITS - (value.numerator.bit_length() - value.denominator.bit_length())
     unit = Fraction(2) ** shift
     return (value * unit).__floor__() / unit

@@ -33,7 +33,7 @@ from dpsql.ledger.ledger import (
     Role,
     User,
 )
-from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page, about_user, require_new_name
+from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page, WholePage, about_user, require_new_name
 from dpsql.ledger.replay import replaying
 from dpsql.ledger.turns import Turns
 from dpsql.points import Point, reached
@@ -48,7 +48,7 @@ def closed() -> LedgerBroken:
     return LedgerBroken("the ledger is closed", why=WHY_UNUSABLE, fix="open it again")
 
 
-def _law(law: Callable[Concatenate[Page, P], T], *, writes: bool = False) -> Callable[Concatenate[Ledger, P], T]:
+def _law(law: Callable[Concatenate[WholePage, P], T], *, writes: bool = False) -> Callable[Concatenate[Ledger, P], T]:
     """A law as a method: it tells what holds at one moment, or all that it `writes` is kept together, or nothing."""
 
     @wraps(law)
@@ -82,11 +82,11 @@ class Ledger(ABC):
         """Stands in the policy; a source opened with another ledger is refused."""
 
     @abstractmethod
-    def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> AbstractContextManager[Page]:
+    def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> AbstractContextManager[WholePage]:
         """One transaction beside which no other writes: durable once it is left, undone if it is left by an error."""
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[Page]:
+    def reading(self) -> AbstractContextManager[WholePage]:
         """One look at one state."""
 
     def process_turn(self, same: bytes) -> AbstractContextManager[None]:
@@ -299,7 +299,7 @@ def _adopt_grants(page: Page, written: Iterable[Granted]) -> None:
     _end_tokens(page, limits.of_closed_files(page), before=page.latest("close") or 0)
 
 
-def verified(page: Page) -> Iterator[Link]:
+def verified(page: WholePage) -> Iterator[Link]:
     """Every entry, checked and admitted again by its law; LedgerBroken where one is not, or where all of them together
     do not come to the snapshot."""
     snapshot = yield from replaying(page)
@@ -307,10 +307,10 @@ def verified(page: Page) -> Iterator[Link]:
         raise LedgerBroken("the ledger does not verify: its totals are not the sum of its entries")
 
 
-def entries_of(page: Page) -> tuple[Entry, ...]:
+def entries_of(page: WholePage) -> tuple[Entry, ...]:
     return tuple(Entry(number=link.number, fact=link.fact, time=link.time) for link in verified(page))
 
 
-def require_verified(page: Page) -> None:
+def require_verified(page: WholePage) -> None:
     """Read all entries again; LedgerBroken where they are not what was written."""
     deque(verified(page), maxlen=0)

@@ -17,7 +17,7 @@ from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
-from dpsql.ledger.page import SOURCE, Foreseen, Page, about_grant, require_name
+from dpsql.ledger.page import SOURCE, Foreseen, Page, WholePage, about_grant, require_name
 from dpsql.ledger.promises import account
 from dpsql.ledger.snapshot import MOST_OPEN, Payment, pin_of
 from dpsql.require import require_count, require_epsilon
@@ -152,7 +152,7 @@ def _require_a_table(released: ReleasedStep) -> None:
         raise InternalError("a step was to be stored that is no table")
 
 
-def recall(page: Page, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
+def recall(page: WholePage, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
     """Complete releases that answer this question, oldest first. `told`: the receipts whose steps are needed; of others
     they are not read, and left empty. None: all are needed."""
     return tuple(
@@ -162,7 +162,7 @@ def recall(page: Page, question: Question, *, told: Container[int] | None = None
     )
 
 
-def paid_by(page: Page, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
+def paid_by(page: WholePage, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
     """What this analyst has paid for, oldest first; only the last ones where a number is given. In a ledger of any
     length this reads no more than that."""
     if last is not None:
@@ -173,7 +173,7 @@ def paid_by(page: Page, analyst: str, *, last: int | None = None) -> tuple[Paid,
     )
 
 
-def entries_about(page: Page, analyst: str) -> tuple[Entry, ...]:
+def entries_about(page: WholePage, analyst: str) -> tuple[Entry, ...]:
     """What this analyst has paid for and was refused, and the grants of this name, oldest first. Entries of others are
     not lived through for it, so that whoever asks often costs little."""
     paid = page.numbers_by(require_name(analyst), Charge)

@@ -12,12 +12,12 @@ from dpsql.ledger.chain import KEY_BYTES, START, linked, salt_of
 from dpsql.ledger.clock import time_after, utc_seconds
 from dpsql.ledger.encoding import Link, fact_to_entry, keys_of
 from dpsql.ledger.facts import Fact, Opened
-from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, Page
+from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, WholePage
 from dpsql.ledger.replay import replay
 from dpsql.ledger.snapshot import Snapshot
 
 
-class MemoryPage(Page):
+class MemoryPage(WholePage):
     """Entries in a list. The caller holds a lock."""
 
     def __init__(self, *, key: bytes, clock: Callable[[], int]) -> None:

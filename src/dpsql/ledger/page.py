@@ -59,10 +59,6 @@ class Page(ABC):
         """The number and the hash of the last entry."""
 
     @abstractmethod
-    def time_of(self, number: int) -> int:
-        """When an entry that exists was added."""
-
-    @abstractmethod
     def fact(self, number: int) -> Fact:
         """An entry that exists, checked by its own hash."""
 
@@ -71,18 +67,7 @@ class Page(ABC):
         """The entries of one kind with their numbers, oldest first."""
 
     @abstractmethod
-    def chained(self) -> Iterator[Link]:
-        """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
-
-    @abstractmethod
-    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
-        """The charges or refusals of an analyst, oldest first; only the last ones where a number is given."""
-
-    @abstractmethod
     def _charges_for(self, same: bytes) -> Sequence[int]: ...
-
-    @abstractmethod
-    def _charges_of(self, question: bytes) -> Sequence[int]: ...
 
     @abstractmethod
     def _steps_of(self, receipt: int) -> Sequence[int]:
@@ -147,14 +132,6 @@ class Page(ABC):
         """Payments by who asked what at which price, oldest first."""
         return self._payments(self._charges_for(same))
 
-    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
-        """Payments by question, oldest first."""
-        return self._payments(self._charges_of(question))
-
-    def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
-        """Payments by who asked, oldest first; only the last ones where a number is given."""
-        return self._payments(self.numbers_by(analyst, Charge, last=last))
-
     def _payments(self, numbers: Sequence[int]) -> tuple[Payment, ...]:
         return tuple(payment for payment in map(self.payment, numbers) if payment is not None)
 
@@ -162,6 +139,33 @@ class Page(ABC):
 
     @abstractmethod
     def salt(self, number: int) -> int: ...
+
+
+class WholePage(Page):
+    """The page of a ledger: it is asked for its past too, which decides nothing about a new entry."""
+
+    @abstractmethod
+    def time_of(self, number: int) -> int:
+        """When an entry that exists was added."""
+
+    @abstractmethod
+    def chained(self) -> Iterator[Link]:
+        """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
+
+    @abstractmethod
+    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
+        """The charges or refusals of an analyst, oldest first; only the last ones where a number is given."""
+
+    @abstractmethod
+    def _charges_of(self, question: bytes) -> Sequence[int]: ...
+
+    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
+        """Payments by question, oldest first."""
+        return self._payments(self._charges_of(question))
+
+    def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
+        """Payments by who asked, oldest first; only the last ones where a number is given."""
+        return self._payments(self.numbers_by(analyst, Charge, last=last))
 
 
 LONGEST_NAME: Final = 200

@@ -13,7 +13,7 @@ from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
 from dpsql.ledger.ledger import Head, Made
-from dpsql.ledger.page import SOURCE, Page, about_grant, latest_fact, require_name, require_reason
+from dpsql.ledger.page import SOURCE, Page, WholePage, about_grant, latest_fact, require_name, require_reason
 from dpsql.privacy.window import Window
 from dpsql.require import shown
 
@@ -166,7 +166,7 @@ def close(page: Page, reason: str) -> None:
     page.end_periods(1)
 
 
-def promises(page: Page) -> tuple[Made, ...]:
+def promises(page: WholePage) -> tuple[Made, ...]:
     """Every promise as it was opened, with its periods, those that are lost among them; the last one holds."""
     begun: list[tuple[int, int | None]]
     begun = [(number, page.time_of(number)) for number, _ in (*page.facts_of(Promised), *page.facts_of(Renewed))]

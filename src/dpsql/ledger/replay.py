@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
@@ -11,7 +11,7 @@ from dpsql.ledger.clock import LATEST
 from dpsql.ledger.encoding import Link
 from dpsql.ledger.facts import Fact, of_every_kind
 from dpsql.ledger.ledger import Charge, Head, Ownership
-from dpsql.ledger.page import F, Page
+from dpsql.ledger.page import F, Page, WholePage
 from dpsql.ledger.snapshot import Payment, Snapshot
 
 
@@ -24,25 +24,20 @@ class _ReplayPage(Page):
     """A snapshot that is derived anew while the entries of another page go by. It holds what the laws look at: the
     entries of owners, and the charges of open payments. Anything older is looked up in the other page."""
 
-    def __init__(self, source: Page) -> None:
+    def __init__(self, source: WholePage) -> None:
         super().__init__(Snapshot())
         self._source = source
         self._kept: dict[int, Fact] = {}
         self._same: dict[bytes, list[int]] = {}
         self._digests: dict[int, bytes] = {}
-        self._link: Link | None = None
+        self.link: Link
+        """The entry whose turn it is."""
         self.written: Fact | None = None
         """What a law has written at the place of the entry."""
 
     def turn(self, link: Link) -> None:
         """Go on to the next entry."""
-        self._link, self.written = link, None
-
-    @property
-    def link(self) -> Link:
-        if self._link is None:
-            raise LookupError
-        return self._link
+        self.link, self.written = link, None
 
     def append(self, fact: Fact, *, same: bytes | None = None) -> int:
         if self.written is not None:
@@ -59,9 +54,6 @@ class _ReplayPage(Page):
     def head(self) -> tuple[int, bytes]:
         return self.link.number, self.link.hash
 
-    def time_of(self, number: int) -> int:
-        return self._source.time_of(number)
-
     def fact(self, number: int) -> Fact:
         found = self._kept.get(number)
         if found is None and number < self.link.number:
@@ -72,12 +64,6 @@ class _ReplayPage(Page):
 
     def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
         return tuple((number, fact) for number, fact in self._kept.items() if isinstance(fact, kind))
-
-    def chained(self) -> Iterator[Link]:
-        return self._source.chained()
-
-    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
-        return self._source.numbers_by(analyst, kind, last=last)
 
     def keep_payment(self, payment: Payment) -> None:
         """Only open payments are found by their digest: of closed ones none is continued."""
@@ -99,9 +85,6 @@ class _ReplayPage(Page):
     def _charges_for(self, same: bytes) -> Sequence[int]:
         return self._same.get(same, ())
 
-    def _charges_of(self, question: bytes) -> Sequence[int]:
-        return ()
-
     def _steps_of(self, receipt: int) -> Sequence[int]:
         return [number for number in self._source._steps_of(receipt) if number < self.link.number]
 
@@ -114,7 +97,7 @@ _PASSING: Final = (facts.Stored, facts.Refused, facts.Retried)
 """Entries that no law reads again."""
 
 
-def replay(page: Page, *, until: int | None = None) -> Snapshot:
+def replay(page: WholePage, *, until: int | None = None) -> Snapshot:
     """The snapshot that follows from the entries by the laws, up to the entry of this number; LedgerBroken where a law
     forbids one of them, or the chain does not verify."""
     entries = replaying(page, until=until)
@@ -126,7 +109,7 @@ def replay(page: Page, *, until: int | None = None) -> Snapshot:
             return snapshot
 
 
-def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, Snapshot]:
+def replaying(page: WholePage, *, until: int | None = None) -> Generator[Link, None, Snapshot]:
     """The same entry by entry: each is given out once its law has admitted it."""
     replayed = _ReplayPage(page)
     number = 0

@@ -11,7 +11,7 @@ from dpsql.ledger import chain
 from dpsql.ledger.clock import time_after
 from dpsql.ledger.encoding import Keys, Link, fact_from_entry, fact_to_entry, keys_of, unreadable, word_of
 from dpsql.ledger.facts import Fact
-from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, Page
+from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, WholePage
 from dpsql.ledger.replay import broken_at
 from dpsql.ledger.schema import NEITHER_CHARGE_NOR_STEP, Database, Look, Row, among
 from dpsql.ledger.snapshot import Snapshot
@@ -65,7 +65,7 @@ def head_broken() -> LedgerBroken:
     )
 
 
-class SqlPage(Page):
+class SqlPage(WholePage):
     """Every entry is checked by its own hash when it is read, and the head seals the snapshot."""
 
     def __init__(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from operator import add
 from typing import Any
 
 from dpsql.errors import InternalError
-from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, gaussian_noise
+from dpsql.mechanisms.discrete_gaussian import gaussian_noise
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, laplace_noise
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.noise_sum import Law
@@ -49,7 +48,6 @@ def measured(rows: Exact[list[Any]], /, *, keys: int, laws: Sequence[Law], sourc
     return NoisyTable(keys=tuple(row[:keys] for row in ordered), values=values)
 
 
-@singledispatch
 def noise_of(law: Law, *, size: int, source: Source) -> list[int]:
     """`size` independent exact draws of a law.
 
@@ -57,16 +55,8 @@ def noise_of(law: Law, *, size: int, source: Source) -> list[int]:
     Requires  a discrete law.
     Rounds    nothing.
     """
-    raise InternalError(f"no sampler for {type(law).__name__}")
-
-
-@noise_of.register
-def _(law: DiscreteLaplaceLaw, *, size: int, source: Source) -> list[int]:
-    return laplace_noise(l1=1, epsilon=1 / law.scale, size=size, source=source)
-
-
-@noise_of.register
-def _(law: DiscreteGaussianLaw, *, size: int, source: Source) -> list[int]:
+    if isinstance(law, DiscreteLaplaceLaw):
+        return laplace_noise(l1=1, epsilon=1 / law.scale, size=size, source=source)
     return gaussian_noise(sigma_squared=law.sigma_squared, size=size, source=source)
 
 

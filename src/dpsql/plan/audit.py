@@ -45,7 +45,7 @@ def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -
         raise _wrong("it measures other numbers than the release it makes finer")
     if told.upon.paid != sum((each.cost for _, each in chain), Fraction(0)):
         raise _wrong("what it says was paid before is not what was paid")
-    if told.upon.way is Way.MEASURED and not _as_precise(told, [told, *(each for _, each in chain)]):
+    if told.upon.way is Way.MEASURED and not _as_precise(told.upon.answers, [told, *(each for _, each in chain)]):
         raise _wrong("it is less precise than the answer it was sold as")
 
 
@@ -61,12 +61,12 @@ def _chain(told: Kept, records: Mapping[int, str]) -> list[tuple[int, Kept]]:
     return found
 
 
-def _as_precise(told: Kept, measured: list[Kept]) -> bool:
+def _as_precise(answers: Sequence[NoisySlotLaw], measured: Sequence[Kept]) -> bool:
     """Of Gaussian measurements the precisions 1/σ² add up."""
-    if told.upon is None or len(told.upon.answers) != len(told.noises):
+    slots = [slot for slot, _ in measured[0].noises]
+    if len(answers) != len(slots):
         return False
-    slots = [slot for slot, _ in told.noises]
-    for slot, answer in zip(slots, told.upon.answers, strict=True):
+    for slot, answer in zip(slots, answers, strict=True):
         noises = [dict(each.noises)[slot] for each in measured]
         precisions = [_precision(noise) for noise in noises]
         if any(noise.grain != answer.grain for noise in noises) or not all(precisions):
@@ -106,8 +106,6 @@ def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({}))
     catalog = _catalog(tables, neighbours)
     try:
         price = price_of_steps(steps, reaches_of(steps, catalog))
-    except LedgerBroken:
-        raise
     except DpsqlError as error:
         raise LedgerBroken(f"a stored plan does not hold what it promises: {error.what}") from None
     owners = (("", neighbours.value), *declared_ways(catalog.policy.tables))

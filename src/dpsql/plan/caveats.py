@@ -55,23 +55,17 @@ def caveats(plan: Plan) -> tuple[str, ...]:
 def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
     if slot.partner is not None:
         return  # both values have a slot of their own, which says it
-    if slot.grain is not None and _clamp_bites(slot, bounded):
-        low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
-        yield f"{subject(slot, bounded.query)} counts within {low} and {high}"
+    if slot.argument is not None and slot.grain is not None:
+        low, high = Fraction(slot.grain.lower), Fraction(slot.grain.upper)
+        if not bounded.query.findings.kept(slot.argument).within(
+            Interval(low, high)
+        ):  # type, expression and filters do not do it
+            yield f"{subject(slot, bounded.query)} counts within {amount(low)} and {amount(high)}"
     said = counts_people(slot, bounded.query) or _said_of_the_mean(slot, bounded)
     if not bounded.one_row_each and not said:
         name = counted_things if slot.kind in (SlotKind.ROWS, SlotKind.VALUES) else subject
         of = f"{name(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
         yield _CAPS[slot.kind](slot, of)
-
-
-def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
-    """False where type, expression and filters already keep every value inside."""
-    if slot.argument is None or slot.grain is None:
-        return False
-    return not bounded.query.findings.kept(slot.argument).within(
-        Interval(Fraction(slot.grain.lower), Fraction(slot.grain.upper))
-    )
 
 
 def _beyond(slot: Slot, of: str) -> str:

@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from operator import le
 
-from dpsql.mechanisms.margins import NoisySlotLaw, SlotLaw, averaged_slot, linear_margin
+from dpsql.mechanisms.margins import AveragedSlotLaw, NoisySlotLaw, SlotLaw, averaged_slot, linear_margin
 from dpsql.plan.question import Identity
 from dpsql.sql.rewrite import Rewritten
 
@@ -76,10 +76,8 @@ class Recalled:
         return max((stored.paid for stored in self.stored if stored.alone), default=Fraction(0))
 
 
-def averaged_noises(releases: tuple[Measured, ...]) -> tuple[SlotLaw, ...]:
+def averaged_noises(releases: tuple[Measured, ...]) -> tuple[AveragedSlotLaw, ...]:
     """The noise of each slot in the average of some releases."""
-    if len(releases) == 1:
-        return releases[0].noises
     return tuple(map(averaged_slot, zip(*(each.noises for each in releases), strict=True)))
 
 

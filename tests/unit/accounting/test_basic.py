@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.accounting.basic import compose_basic, epsilon_of, survival
+from dpsql.accounting.spend import spends
 from dpsql.errors import BadParameter, UnsupportedEvent
 from dpsql.privacy.events import Approximate, Composed, DiscreteGaussian, Event, PoissonSampled, Pure
 from tests.kits.accountant_kit import AccountantKit
@@ -87,3 +88,7 @@ def test_the_accountant_refuses_gaussian_noise_and_a_small_delta() -> None:
     with pytest.raises(UnsupportedEvent):
         epsilon_of(Composed((DiscreteGaussian(sigma_squared=F(1), l2_squared=F(1)),)), delta=0.1)
     raised(BadParameter, lambda: epsilon_of(Approximate(epsilon=F(1), delta=F(1, 10)), delta=0.05))
+
+
+def test_a_sample_of_whom_nothing_is_released_costs_nothing() -> None:
+    assert spends(PoissonSampled(event=Composed(()), rate=F(1, 10))) == []

@@ -87,6 +87,13 @@ def test_the_sampled_gaussian_has_its_exact_curve() -> None:
     assert true * (1 - 1e-9) <= delta_of(event, epsilon=0.5) <= true * 1.01
 
 
+def test_sampled_laplace_noise_has_its_exact_curve() -> None:
+    """C109: with γ = e^ε, δ = q·(1 − e^((t − ε₀)/2)) where e^t = (γ − 1 + q)/q; the other direction is 0 here."""
+    event = PoissonSampled(event=ContinuousLaplace(epsilon=F(1)), rate=F(1, 10))
+    true = 0.1 * (1 - math.exp((math.log((math.exp(0.1) - 0.9) / 0.1) - 1) / 2))
+    assert true * (1 - 1e-9) <= delta_of(event, epsilon=0.1) <= true * 1.01
+
+
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
 def test_never_worse_than_the_other_theories(delta: float) -> None:
     """C109: on one history, PLD <= RDP and PLD <= zCDP, up to the grid; and not below the exact optimum."""

@@ -144,3 +144,18 @@ def test_more_delta_than_offered_is_refused() -> None:
 def test_the_orders_are_legal() -> None:
     assert all(1 < order <= 4096 for order in ORDERS)
     assert list(ORDERS) == sorted(set(ORDERS))
+
+
+def test_a_release_far_outside_the_range_of_its_curve_has_the_simple_bounds() -> None:
+    """C109: an ε-DP release has Rényi loss at most αε²/2, and at most ε."""
+    tiny, huge = F(1, 2**70), F(2**30)
+    assert rdp_at(Pure(epsilon=tiny), order=3).rdp == 3 * tiny**2 / 2
+    assert rdp_at(Pure(epsilon=huge), order=3).rdp == huge
+
+
+def test_the_loss_of_a_composition_is_the_sum_at_every_order() -> None:
+    """C109: and nothing, for nothing."""
+    parts = (ContinuousGaussian(noise_multiplier=F(2)), ContinuousGaussian(noise_multiplier=F(4)))
+    history = Composed((*parts, Composed(parts[:1])))
+    assert rdp_at(history, order=3).rdp == 3 * (F(1, 8) + F(1, 32) + F(1, 8))
+    assert rdp_at(Composed(()), order=3).rdp == 0

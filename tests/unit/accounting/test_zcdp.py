@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accounting import zcdp
+from dpsql.accounting.triple import Triple
 from dpsql.enclosure import sqrt_bounds
-from dpsql.errors import BadParameter
-from dpsql.privacy.events import Approximate, Composed, Event, PoissonSampled
+from dpsql.errors import BadParameter, UnsupportedEvent
+from dpsql.privacy.events import Approximate, Composed, Event, PoissonSampled, Pure
 from tests.kits.accountant_kit import AccountantKit, one_of_each
 from tests.kits.digits import mp
 from tests.kits.refusals import raised
@@ -140,3 +141,10 @@ def test_square_roots_are_enclosed(x: Fraction, bits: int) -> None:
     low, high = sqrt_bounds(x, bits=bits)
     assert low * low <= x <= high * high
     assert high - low <= low / 2**bits
+
+
+def test_a_release_without_a_finite_rho_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No event of today is one; a triple may be."""
+    without = Triple(epsilon=F(1), delta=F(0), rho=None)
+    monkeypatch.setattr(zcdp, "approximate_zcdp", lambda event: without)
+    raised(UnsupportedEvent, lambda: zcdp.epsilon_of(Pure(epsilon=F(1)), delta=F(1, 1000)), match="finite ρ")

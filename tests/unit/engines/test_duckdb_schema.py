@@ -7,6 +7,7 @@ import pytest
 
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines import duckdb_views
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.duckdb_schema import read_constraints, read_schema, sql_type
 from dpsql.engines.engine import Check, ForeignKey
@@ -302,3 +303,11 @@ def test_only_functions_of_the_catalogue_are_asked_and_no_count_of_rows():
         assert all(name.startswith("system.main.duckdb_") for name in read)
         assert "estimated_size" not in sql
         assert "*" not in sql
+
+
+def test_an_operator_of_a_plan_that_is_not_known_is_named():
+    """A newer DuckDB may have others; and a table of another database is no table of this one."""
+    scan = {"type": "LOGICAL_GET", "qname": {"path": [duckdb_views._SCAN]}}
+    elsewhere = {**scan, "function_data": {"qualified_name": {"path": ["other", "main", "t"]}}}
+    found = duckdb_views._reads_of([{"type": "LOGICAL_NEW"}, elsewhere], "here")
+    assert (found.tables, found.unknown) == (frozenset(), {"new", "the database other"})

@@ -17,8 +17,9 @@ from dpsql.catalog.column_types import ColumnDeclarations
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.duckdb_sources import dtype_column, read_as_is
 from dpsql.engines.engine import Limits
-from dpsql.errors import BadName, NoSource
+from dpsql.errors import BadName, DpsqlError, NoSource
 from dpsql.testing.engine_kit import traces_of
 from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
@@ -487,3 +488,31 @@ def test_a_missing_category_changes_no_type(categories):
         (column,) = engine.schema()["t"].columns
         found.append((column.type, column.engine_type))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("metadata", [b"{", b"[]", b'{"columns": [{}]}', b'{"columns": 1}', b"\xff"])
+def test_metadata_of_pandas_that_cannot_be_read_is_refused(engine, metadata):
+    table = pa.table({"n": [1]}).replace_schema_metadata({b"pandas": metadata})
+    raised(NoSource, lambda: engine.add("t", table, typed()), match="cannot be read")
+
+
+def test_a_dtype_of_another_program_is_no_declaration():
+    """Whatever it means, its author has chosen it by looking at rows."""
+    assert dtype_column("c", "geometry").type is None
+    assert dtype_column("c", "geometry").suggested is TEXT
+
+
+def test_a_number_that_no_double_holds_is_null(engine):
+    for value in (10**400, 1j, Decimal("sNaN")):
+        engine.add("t", pd.DataFrame({"n": pd.Series([value, 3], dtype=object)}), typed(n=INTEGER))
+        assert sorted(rows(engine), key=str) == [(3,), (None,)]
+        engine.remove("t")
+
+
+def test_an_enum_is_text():
+    assert read_as_is("c", "ENUM('a', 'b')").startswith("CAST(c AS ")
+
+
+def test_a_header_that_is_no_text_names_no_column(engine, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xff\xfe,b\n1,2\n")
+    each_raises(DpsqlError, lambda path: engine.add("t", path, typed()), [tmp_path / "t.csv"])

@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from dpsql.engines import hardening
 from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH, hardened
 from tests.kits.refusals import raised
@@ -83,3 +84,8 @@ def test_no_progress_bar_is_drawn_over_a_terminal(tmp_path):
         [sys.executable, "-c", PROGRESS, tmp_path / "a.csv"], capture_output=True, text=True, check=True
     )
     assert told.stdout.split() == ["False"] * 5  # the demo's rows, its engine, the file
+
+
+def test_a_connection_that_did_not_take_the_settings_is_not_given_out(monkeypatch):
+    monkeypatch.setattr(hardening, "_harden", lambda connection: None)
+    assert hardening._connected(":memory:", False, {}) is None

@@ -1,5 +1,6 @@
 """The file of an anchor: what it holds, how it is written, and what is not taken for one."""
 
+import os
 import stat
 from dataclasses import replace
 from fractions import Fraction
@@ -170,3 +171,18 @@ def test_anchors_are_kept_where_it_is_said(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert anchors_folder(DEFAULT) == tmp_path / "home" / ".local" / "state" / "dpsql" / "anchors"
+
+
+def test_an_anchor_that_was_removed_meanwhile_begins_at_what_was_verified(anchor):
+    anchor.verified(seen(2), before=seen(1))
+    assert anchor.read() == seen(2)
+
+
+def test_a_place_that_is_written_in_part_is_a_failure_and_leaves_the_older_one(anchor, monkeypatch):
+    anchor.advance(seen(1))
+    write = os.write
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(os, "write", lambda file, content: write(file, content[:100]))
+        with pytest.raises(OSError, match="in part"):
+            anchor.advance(seen(2))
+    assert anchor.read() == seen(1)

@@ -227,3 +227,18 @@ def test_a_restored_backup_has_lost_exactly_what_was_charged_since(ledger, tmp_p
 
 def test_a_copy_that_is_not_there(ledger, tmp_path):
     raised(BadParameter, lambda: restore(tmp_path / "none.db", ledger, replace=True), match="no file")
+
+
+def test_a_key_that_is_there_is_not_overwritten_and_leaves_no_copy_beside_it(ledger, tmp_path):
+    copy = tmp_path / "copy.db"
+    key_of(copy).write_bytes(b"mine")
+    raised(NotPermitted, lambda: back_up(ledger, copy, with_key=True), match="copy.db.key exists already")
+    assert key_of(copy).read_bytes() == b"mine"
+    assert not copy.exists()
+
+
+def test_nothing_is_restored_into_a_folder_that_is_not_there(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=True)
+    restored = tmp_path / "nowhere" / "ledger.db"
+    raised(BadParameter, lambda: restore(tmp_path / "copy.db", restored, replace=False), match="cannot be written")
+    assert not restored.parent.exists()

@@ -14,6 +14,7 @@ from psycopg import DatabaseError
 
 from dpsql.errors import DpsqlError, FrozenLedger, LedgerBroken
 from dpsql.ledger.ledger import Conditions
+from dpsql.ledger.sql_page import _by
 from tests.kits.cases import cases
 from tests.kits.ledger_cases import FIRST, TENTH, asking
 from tests.kits.refusals import each_raises, raised
@@ -255,6 +256,7 @@ LOOKS = {
         "UPDATE entries SET hash = (SELECT hash FROM entries WHERE number = 1) WHERE number = 3",
         lambda ledger: ledger.conditions("ana"),
     ),
+    "a grant that is gone": ("DELETE FROM entries WHERE number = 4", lambda ledger: ledger.conditions("ana")),
     "the head": ("UPDATE head SET number = 10", lambda ledger: ledger.account()),
     "the last entry": ("DELETE FROM entries WHERE number = 11", lambda ledger: ledger.account()),
 }
@@ -295,6 +297,41 @@ def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
         except DatabaseError:
             return
         raised(LedgerBroken, lambda: ledger.conditions("ana"), match="entry 4 ")
+
+
+@pytest.mark.parametrize("column", ["snapshot", "seal"])
+def test_a_number_in_the_place_of_the_seal_or_what_it_seals_is_damage(filled, column):
+    try:
+        filled.unlocked(f"UPDATE head SET {column} = 7")
+    except DatabaseError:
+        return
+    assert refusal(filled) != ""
+
+
+def test_a_number_in_the_place_of_the_hash_that_was_seen_last_is_damage(filled):
+    filled.open().close()
+    with closing(filled.open(anchors=None)) as other:
+        other.charge(asking("four"))
+    try:
+        filled.unlocked(f"UPDATE entries SET hash = 7 WHERE number = {ENTRIES}")
+    except DatabaseError:
+        return
+    raised(LedgerBroken, filled.open)
+
+
+def test_an_entry_that_an_index_leads_to_wrongly_is_not_taken(filled):
+    """An index is covered by no hash: the entry says whose it is."""
+    with closing(filled.open()) as ledger, ledger.reading() as page:
+        rows = page._database.rows(_by("analyst", "kind"), "ana", "charge")
+        assert page._found("analyst", "ana", rows) == [6, 8]
+        raised(LedgerBroken, lambda: page._found("analyst", "bob", rows), match="entry 6 ")
+
+
+def test_what_follows_nothing_that_was_seen_is_not_taken(filled):
+    """No entry comes after the last, whose hash is another than this machine has seen."""
+    with closing(filled.open()) as ledger, ledger.reading() as page:
+        page.require_follows(*page.head())
+        raised(LedgerBroken, lambda: page.require_follows(ENTRIES, bytes(32)), match="its last entry")
 
 
 def test_what_another_process_has_written_is_seen_by_one_that_has_read_it_before(filled):

@@ -62,3 +62,16 @@ def test_a_process_that_is_killed_before_a_key_has_its_name_leaves_neither_key_n
     assert not path.exists()
     assert keyfile.create_private(path, bytes([1]) * 32)
     assert keyfile.read_key(path) == bytes([1]) * 32
+
+
+def test_a_key_that_is_gone_gets_no_name(folder):
+    keyfile.name_key(folder / "key", ledger="1")
+    assert os.listdir(folder) == []
+
+
+def test_a_system_that_opens_no_folders_writes_keys_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(keyfile, "_POSIX", False)
+    monkeypatch.setattr(os, "link", refuse)
+    assert keyfile.create_private(tmp_path / "key", bytes(32))
+    assert not keyfile.create_private(tmp_path / "key", bytes([1]) * 32)
+    assert keyfile.read_key(tmp_path / "key") == bytes(32)

@@ -311,3 +311,33 @@ def test_a_server_that_is_gone_lets_nobody_wait(begun):
     begun._connection.close()
     with begun.turn("ana", asking().question):
         pass
+
+
+@pytest.mark.parametrize("facts", [(), (asking(),)])
+def test_a_transaction_that_the_server_has_given_up_is_not_taken_for_committed(begun, facts):
+    """It answers COMMIT alone with ROLLBACK, and raises nothing."""
+
+    def given_up():
+        with begun.writing() as page:
+            for fact in facts:
+                page.append(fact)
+            with suppress(psycopg.Error):
+                page._database.rows("SELECT nothing")
+
+    raised(LedgerBroken, lambda: given_up(), match="cannot be read or written")
+    assert begun.head().number == 4
+
+
+def test_a_closed_ledger_reaches_no_server_and_lets_nobody_wait(url, key):
+    ledger = PostgresLedger(url, key=key)
+    ledger.close()
+    ledger._database = None
+    for use in (ledger._open_connection, ledger._commit):
+        raised(LedgerBroken, use, match="closed")
+    with ledger.process_turn(bytes(32)):
+        pass
+
+
+def test_what_is_no_failure_of_the_server_is_not_hidden_by_a_turn(begun, monkeypatch):
+    monkeypatch.setattr(psycopg.Connection, "execute", lambda *values: 1 / 0)
+    raised(ZeroDivisionError, lambda: begun.process_turn(bytes(32)).__enter__())

@@ -9,6 +9,7 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
+from dpsql.ledger import laws
 from dpsql.ledger.facts import (
     Adopted,
     Closed,
@@ -28,7 +29,8 @@ from dpsql.ledger.facts import (
 from dpsql.ledger.ledger import Conditions, Ownership, Role, User
 from dpsql.ledger.memory import MemoryPage
 from dpsql.ledger.page import SOURCE
-from dpsql.ledger.replay import replay
+from dpsql.ledger.replay import _ReplayPage, replay
+from dpsql.ledger.snapshot import Payment, Snapshot
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
@@ -183,3 +185,46 @@ def test_a_promise_is_replayed_as_it_was_made():
     totals = replayed([BEGUN[0], Promised(account=modest), BEGUN[2]])
     assert totals.account(SOURCE).rho == ACCOUNT.rho / 2
     assert totals.account("ana").rho == ACCOUNT.rho / 2
+
+
+def begun_page():
+    page = MemoryPage(key=b"", clock=lambda: 1_800_000_000)
+    for fact in BEGUN:
+        page.append(fact)
+    return page
+
+
+def test_a_law_that_writes_twice_is_seen():
+    """The entry would be compared with the second only."""
+    page = _ReplayPage(begun_page())
+    page.turn(next(iter(begun_page().chained())))
+    page.append(BEGUN[1])
+    raised(LookupError, lambda: page.append(BEGUN[0]))
+
+
+def test_only_the_last_entry_comes_into_force():
+    page = begun_page()
+    raised(LookupError, lambda: page.keep_latest("promise", 2))
+    assert page.latest("promise") is None
+
+
+def test_what_is_no_charge_is_no_payment_and_what_is_no_step_no_answer():
+    """A snapshot says where they stand, and the entries there say something else."""
+    page, payment = begun_page(), Payment(number=2, pin="", steps=1, attempts=1, stored=(3,))
+    raised(LedgerBroken, lambda: laws._paid(page, payment))
+    raised(LedgerBroken, lambda: laws.released_steps(page, payment))
+
+
+def test_a_step_of_another_payment_is_no_answer():
+    page = begun_page()
+    for fact in (asking("a"), Stored(receipt=5, step=0, released=FIRST)):
+        page.append(fact)
+    mine = Payment(number=5, pin="", steps=1, attempts=1, stored=(6,))
+    assert laws.released_steps(page, mine) == (FIRST,)
+    for wrong in (replace(mine, number=4), replace(mine, stored=(6, 6))):
+        raised(LedgerBroken, lambda wrong=wrong: laws.released_steps(page, wrong))
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[]"])
+def test_what_is_no_snapshot_is_refused(content):
+    raised(LedgerBroken, lambda: Snapshot.from_bytes(content))

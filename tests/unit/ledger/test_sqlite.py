@@ -266,3 +266,22 @@ def test_no_other_connection_gets_between_two_charges_of_a_batch(tmp_path, monke
         assert len(refused) == 1
         assert ledger.account().spent.epsilon == TENTH * 5
         ledger.verify()
+
+
+def test_a_closed_ledger_opens_no_database(begun):
+    ledger = begun()
+    ledger.close()
+    raised(LedgerBroken, lambda: ledger._open_database(), match="closed")
+
+
+def test_what_was_read_is_forgotten_before_it_takes_much_room(begun, monkeypatch):
+    """However much was asked: and what is forgotten is read, and checked, again."""
+    monkeypatch.setattr("dpsql.ledger.sql_page._REMEMBERED", 3)
+    ledger = begun()
+    for number in range(8):
+        ledger.store(ledger.charge(asking(str(number))), 0, FIRST)
+    for number in range(8):
+        assert ledger.recall(asking(str(number)).question)[0].steps == (FIRST,)
+        ledger.conditions("ana")
+    assert len(ledger._memory) <= 3
+    assert max(len(ledger._page._rows), len(ledger._page._hashes)) <= 8  # of one transaction, and three from before

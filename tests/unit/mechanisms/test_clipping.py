@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.errors import BadParameter, DpsqlError
+from dpsql.errors import BadParameter, DpsqlError, InternalError
 from dpsql.mechanisms.clipping import clip_and_noise, clip_to_l2
 from dpsql.mechanisms.discrete_gaussian import VectorDiscreteGaussianMechanism
 from dpsql.privacy.exact import Exact
@@ -119,3 +119,9 @@ def test_no_row_is_an_error(row):
     """An error that depends on a row would be an answer about it: what is no vector counts as zeros."""
     released = clip_and_noise([row], dimensions=3, clip=1, rho=1, neighbours=Neighbours.ADD_REMOVE)
     assert len(released.values) == 3
+
+
+def test_a_vector_that_would_be_clipped_to_less_than_it_must_is_not_released(monkeypatch):
+    """Derive, then verify: were the norm found too small, (3, 4) would stay longer than 1."""
+    monkeypatch.setattr(math, "isqrt", lambda squared: 1)
+    raised(InternalError, lambda: clip_to_l2([3, 4], radius=1), match="longer than its bound")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.dp_sum import DpSum, dp_sum
+from dpsql.privacy.events import Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.testing.fixed import SeededSource
 from tests.kits.cases import cases
@@ -122,3 +123,8 @@ def test_the_example_runs():
     assert done.stderr == ""
     assert done.stdout.count("±") == 2
     assert "299,573" in done.stdout  # the margin: 100 000 · ln 20, to the grain
+
+
+def test_a_sum_says_what_it_cost():
+    got = dp_sum([1], lower=0, upper=1, epsilon=Fraction(1, 3), neighbours=Neighbours.CHANGE_ONE)
+    assert got.event == Pure(epsilon=Fraction(1, 3))

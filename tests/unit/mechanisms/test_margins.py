@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.margins import DRAWS, NoisySlotLaw, Spread, averaged_slot, band, draws, linear_margin, spread_of
+from dpsql.mechanisms.margins import (
+    DRAWS,
+    NoisySlotLaw,
+    Spread,
+    averaged_slot,
+    band,
+    draws,
+    largest_margin,
+    linear_margin,
+    spread_of,
+)
 from tests.kits.refusals import raised
 
 LAPLACE = DiscreteLaplaceLaw(scale=Fraction(20))
@@ -176,3 +186,13 @@ def test_an_average_of_whole_numbers_is_off_by_a_whole_number(first, second):
     assert people.denominator == 1
     assert sum(chances[: int(people) + 1]) >= 0.95
     assert sum(chances[: int(people)]) < 0.95
+
+
+def test_a_margin_that_does_not_depend_on_what_is_shown_is_the_largest():
+    """Only a threshold on Gaussian noise says anything about the size of the noise above it."""
+    for slot in (
+        NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(20)), grain=Fraction(3)),
+        NoisySlotLaw(law=DiscreteGaussianLaw(sigma_squared=Fraction(50)), grain=Fraction(1, 2)),
+    ):
+        wanted = slot.grain * slot.law.margin(confidence=Fraction(19, 20), outputs=7)
+        assert largest_margin(slot, confidence=Fraction(19, 20), groups=7) == wanted

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsql.errors import InternalError
 from dpsql.mechanisms import randomized_response
 from dpsql.mechanisms.randomized_response import (
     KaryResponse,
@@ -26,6 +27,7 @@ from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 from tests.kits.paths import law_of
+from tests.kits.refusals import raised
 from tests.oracles.mechanisms import kary_observed, kary_variance
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
@@ -218,3 +220,9 @@ def test_a_kept_category_is_the_listed_object():
     response = KaryResponse(categories=[1, 2], epsilon=50)
     reports = {type(response.release(Exact(value), source=SYSTEM)) for value in (1.0, True) for _ in range(20)}
     assert reports == {int}
+
+
+def test_coins_that_reveal_more_than_their_epsilon_are_not_tossed():
+    """Derive, then verify: e = 2.71828…"""
+    randomized_response._require_within(epsilon=1, odds=Fraction("2.71828"))
+    raised(InternalError, lambda: randomized_response._require_within(epsilon=1, odds=Fraction("2.71829")))

@@ -9,10 +9,10 @@ from explain_plans import planned
 
 from dpsql.accounting.triple import triple
 from dpsql.catalog.model import Mode
-from dpsql.errors import LedgerBroken
+from dpsql.errors import InternalError, LedgerBroken
 from dpsql.plan.audit import Span, audited, audited_upon, costs
 from dpsql.plan.record import PLANS as CODEC
-from dpsql.plan.record import DeclaredLists, Planned, lists_of, plan_record, read_plan
+from dpsql.plan.record import DeclaredLists, Planned, kept, lists_of, plan_record, read_plan
 from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
 from tests.kits.cases import cases
 from tests.kits.ledger_cases import charges_of
@@ -292,3 +292,22 @@ def test_another_salt_is_found(way):
 
 def test_less_precision_than_was_sold_is_found():
     raised(LedgerBroken, lambda: checked(MEASURED, coarser), match="less precise")
+
+
+def test_a_plan_that_reads_back_as_another_is_not_stored(monkeypatch):
+    other = kept(plan_record(PLANS["rows"], dialect="duckdb"))
+    monkeypatch.setattr("dpsql.plan.record.kept", lambda record: other)
+    raised(InternalError, lambda: plan_record(PLANS["laplace"], dialect="duckdb"), match="cannot be read")
+
+
+def fewer_answers(told):
+    told["kept"]["upon"]["answers"].pop()
+
+
+def of_another_grain(told):
+    told["kept"]["upon"]["answers"][0]["grain"] = "1/2"
+
+
+@pytest.mark.parametrize("change", [fewer_answers, of_another_grain])
+def test_an_answer_of_other_numbers_is_no_precision(change):
+    raised(LedgerBroken, lambda: checked(MEASURED, change), match="less precise")

@@ -326,6 +326,7 @@ def levels(first):
     return projected(read, **{f"c{first + 2}": ref(first, TEXT), f"c{first + 3}": ref(first + 1)})
 
 
+CARED_FOR = scan("visits", {}, raw={101: "Patient_ID", 102: "nurse_id"}, owner=(101,))
 VISITED = scan("visits", {102: "ward"}, raw={101: "Patient_ID"})
 OTHER_PERSONS = (
     scan("visits", {102: "charge"}, raw={101: "Patient_ID", 105: "nurse_id"}, owner=(101,)),
@@ -346,6 +347,17 @@ test_a_union_that_loses_the_owner_is_refused = each_refused(
             Both,
             visits=projected(VISITED, c103=ref(101, TEXT), c104=ref(102, TEXT)),
             patients=projected(VISITED, c203=ref(102, TEXT), c204=ref(101, TEXT)),
+        ),
+        "the owner in another place of the same type": planted(
+            Both,
+            table=Union(
+                branches=(
+                    projected(CARED_FOR, c103=ref(101, TEXT), c104=ref(102, TEXT)),
+                    projected(CARED_FOR, c203=ref(102, TEXT), c204=ref(101, TEXT)),
+                ),
+                columns=(column(9, TEXT), column(3, TEXT)),
+            ),
+            why="rows lose their owner",
         ),
         "a converted owner": second_branch(
             scan("patients", {202: "age", 205: "patient_id"}, raw={201: "patient_id"}), owner=ref(205, TEXT)
@@ -477,3 +489,14 @@ def test_a_total_of_public_rows_has_the_type_of_its_function():
     """A count equals wards '1' and '01' alike, whatever type the group gives it: one person may be in both."""
     assert InOneWard().reach().keys_per_unit == 1
     refused(planted(InOneWard, total=Total(function="count")))
+
+
+def test_a_partner_with_a_column_of_the_same_number_is_refused():
+    among = scan("patients", {3: "age"}, raw={8: "patient_id"})
+    refused(planted(WithPatient, why="two columns with one number", among=among))
+
+
+@pytest.mark.parametrize("function", ["own_sum", "own_min", "own_max"])
+def test_a_number_of_each_person_over_nothing_is_refused(function):
+    totals = {"c30": COUNT, "c31": Total(function=function)}
+    refused(planted(Visits, why="of nothing", per_person=lambda self: grouped(self.rows(), (9, 20), **totals)))

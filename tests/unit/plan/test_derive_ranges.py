@@ -1,15 +1,18 @@
 """Ranges of integer expressions, held against all values of small ranges and against the edges of the engine."""
 
+from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import pytest
 from derive_trees import BOOLEAN, DOUBLE, INTEGER, TEXT, ref, whole
 
 from dpsql.errors import InternalError
-from dpsql.plan.derivation.ranges import added, range_of
+from dpsql.plan.derivation.ranges import added, largest_of, range_of
 from dpsql.plan.derivation.states import Fact, Range
 from dpsql.sql import inner
-from dpsql.sql.scalars import Apply, Constant
+from dpsql.sql.intervals import Interval
+from dpsql.sql.scalars import Apply, AwaitedValue, Constant
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
@@ -70,6 +73,7 @@ def test_what_nothing_bounds_has_no_range():
         Apply("case", (inner.TRUE, whole(1), whole(2)), INTEGER),
         Apply("clamp", (ref(1), whole(0), whole(1)), INTEGER),
         Apply("grains", (ref(3), whole(0), whole(1), whole(0), whole(1), whole(1)), INTEGER),
+        AwaitedValue(question=0, type=INTEGER, range=Interval(Fraction(0), Fraction(1))),
         Constant(None, INTEGER),
         Constant(True, INTEGER),
         Constant(True, BOOLEAN),
@@ -103,3 +107,16 @@ def test_a_sum_of_rows_includes_nobody():
     assert added(sure(-5, -3), times=4) == sure(-20, 0, null=True)
     assert added(Range(low=-1, high=1, sure=False), times=2) == Range(low=-2, high=2, sure=False)
     raised(InternalError, lambda: added(sure(0, 2**120), times=64))
+
+
+def test_grains_between_limits_that_are_not_literals_are_refused():
+    limits = [Constant(Fraction(number), DOUBLE) for number in (-2, 3, 0, 1, 4)]
+    fine = Apply("fine_grains", (ref(1, DOUBLE), *limits), INTEGER)
+    known = {1: Fact(type=DOUBLE), 2: Fact(type=DOUBLE)}
+    assert largest_of(fine, known) == 3 * 4 + 1
+    for place in range(1, 6):
+        arguments = (*fine.arguments[:place], ref(2, DOUBLE), *fine.arguments[place + 1 :])
+        refusal = raised(
+            InternalError, lambda arguments=arguments: largest_of(replace(fine, arguments=arguments), known)
+        )
+        assert "not literals" in refusal.what

@@ -125,6 +125,7 @@ class TestAverages:
         twice = only("SELECT AVG(age) * 2 + 1 FROM patients")
         assert twice.over_count == 2 * only(self.SQL).over_count
         assert only("SELECT AVG(age) / 10 FROM patients").over_count == only(self.SQL).over_count / 10
+        assert only("SELECT -AVG(age) FROM patients").over_count == only(self.SQL).over_count
         assert only("SELECT CLAMP(AVG(age), 20, 60) FROM patients").over_count == only(self.SQL).over_count
 
     def test_text(self):

@@ -364,3 +364,8 @@ class TestGuide:
 def test_one_not_in_is_told_once():
     told = words("SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards)")
     assert told.count("leave out the rows that have a partner in public tables") == 1
+
+
+def test_a_key_that_is_no_double_is_written_exactly():
+    """JSON knows no tenth."""
+    assert [shown._value(value) for value in (Fraction(1, 10), 3, "A", None)] == ["1/10", 3, "A", None]

@@ -9,9 +9,14 @@ from explain_plans import HOSPITAL, planned
 
 from counted_calls import growth
 from dpsql.catalog.model import Mode
+from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
+from dpsql.plan import question
 from dpsql.plan.question import identity
+from dpsql.sql.scalars import Windowed
 from tests.kits.cases import cases
 from tests.kits.planning import declared, rewritten
+from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
 
 
@@ -187,3 +192,8 @@ def test_the_work_grows_in_proportion_to_the_aggregates():
 
 def test_the_work_grows_in_proportion_to_a_list():
     assert growth(lambda number: planned(where(f"charge IN ({', '.join(map(str, range(number)))})")), 100) < 2.2
+
+
+def test_a_window_is_no_part_of_what_an_engine_is_asked():
+    window = Windowed(function="rank", arguments=(), partition_by=(), order_by=(), frame="", type=SqlType.INTEGER)
+    raised(InternalError, lambda: question._scalar(window, str), match="window")

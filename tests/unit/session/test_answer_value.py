@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.errors import BadName, BadParameter
-from dpsql.session.answer_value import Cost
+from dpsql.errors import BadName, BadParameter, InternalError
+from dpsql.session.answer_value import Cost, require_apart
 from dpsql.session.tables import unique_names
 from tests.kits.refusals import raised
 from tests.kits.released import answer_of, noisy
@@ -104,3 +104,9 @@ def test_prices(epsilon, shown):
 def test_a_cost_in_words():
     assert repr(Cost(epsilon=Fraction(1, 20), delta=Fraction(1, 10**6))) == "Cost(epsilon=0.05, delta=0.000001)"
     assert Cost(epsilon=Fraction(1, 2)) == Cost(epsilon=Fraction(1, 2), delta=Fraction(0))
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_simulation_and_an_answer_do_not_change_places(simulated):
+    require_apart(simulated=simulated, invented=simulated)
+    raised(InternalError, lambda: require_apart(simulated=simulated, invented=not simulated))

@@ -16,6 +16,7 @@ from dpsql.ledger import laws
 from dpsql.points import Point
 from dpsql.privacy.events import Composed, Pure
 from dpsql.session.auditing import audit
+from dpsql.session.batch import _in_advance
 from tests.kits.ledger_cases import charges_of
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
@@ -348,3 +349,7 @@ def test_a_stored_answer_is_made_finer_in_a_batch_as_it_is_by_itself():
         told.append((answer.rows[0][0].margin, answer.notes))
         assert all(row.agrees for row in owner.audit())
     assert told[0] == told[1]
+
+
+def test_nothing_is_said_in_advance_of_questions_that_cost_nothing():
+    assert list(_in_advance([], delta=Fraction(1, 10**6))) == []

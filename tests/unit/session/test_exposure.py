@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,8 @@ import dpsql
 from asked_clinic import asked, back
 from dpsql.cli import serve
 from dpsql.cli.main import main
+from dpsql.session import exposure
+from dpsql.session.exposure import exposures
 from tests.kits.refusals import raised
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX systems")
@@ -124,3 +127,24 @@ def test_a_key_that_others_can_read_is_refused(policy, capsys):
     ledger = ledger_of(policy)
     ledger.with_name(f"{ledger.name}.key").chmod(0o640)
     raised(dpsql.DpsqlError, lambda: dpsql.open_ledger(policy), match="can be read by others")
+
+
+def test_where_files_have_no_owners_nothing_is_said_of_them(tmp_path, monkeypatch):
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("dpsql.session.exposure.os.name", "nt")
+        found = exposures(None, tmp_path)
+    assert found == ()
+
+
+def test_an_owner_without_a_name_is_no_group(tmp_path, monkeypatch):
+    """The number of a user is no name of a group, so that the group is named."""
+
+    def nobody(number):
+        raise KeyError(number)
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.setattr("grp.getgrgid", lambda number: SimpleNamespace(gr_name="staff"))
+    (tmp_path / "f").touch(mode=0o600)
+    (tmp_path / "f").chmod(0o660)
+    found = (tmp_path / "f").stat()
+    assert ("staff", found.st_gid) in list(exposure._audiences(found))

@@ -155,3 +155,13 @@ def test_symbols_become_words_and_names_stay():
         without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")
         == "Zürich: epsilon <= 1, n plus or minus 60, ... plus or minus 3"
     )
+
+
+def test_a_text_is_a_text_in_every_form_for_people():
+    told = answer(columns=("explanation",), rows=[("one",), ("two",)], is_text=True, release=None)
+    assert formatted(told, "markdown") == "    one\n    two\n"
+    assert formatted(told, "records") == formatted(told, "table")
+
+
+def test_a_fraction_of_a_key_is_a_number_in_json():
+    assert json.loads(formatted(answer(columns=("x",), rows=[(Fraction(1, 2),)]), "json"))["rows"] == [{"x": 0.5}]

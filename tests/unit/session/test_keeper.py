@@ -14,7 +14,7 @@ from dpsql.errors import BadParameter, BadPolicy, LedgerBroken, NoSource, NotPer
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.session import granting
 from dpsql.session.keeper import new_token, token_digest
-from tests.kits.owners import owner_of
+from tests.kits.owners import owner_of, people
 from tests.kits.refusals import each_raises, raised
 
 
@@ -264,3 +264,8 @@ def test_a_ledger_that_was_changed_is_not_exported(policy):
                 look()
     back(policy)
     each_raises(LedgerBroken, lambda door: door(policy), (dpsql.open_ledger, dpsql.open))
+
+
+def test_a_ledger_in_memory_has_lost_nothing():
+    owner = owner_of(people(3), person="id", epsilon=1, delta=0)
+    raised(NotPermitted, owner.keeper.write_off, match="in memory")

@@ -1,5 +1,7 @@
 """The planner prices without a ledger, sees paths from the policy's folder, and gives its source back."""
 
+from fractions import Fraction
+
 import duckdb
 import pytest
 
@@ -50,3 +52,11 @@ def test_a_policy_that_is_refused_gives_it_back_too(policy, body):
     policy.write_text(body)
     raised(BadPolicy, lambda: dpsql.Planner(policy))
     duckdb.connect(str(policy.parent / "clinic.duckdb")).close()
+
+
+def test_a_setting_costs_nothing_and_holds_for_what_follows(policy):
+    with dpsql.Planner(policy) as planner:
+        setting, asked = planner.verdicts("SET dp.epsilon = 0.25; SELECT COUNT(*) FROM people")
+        assert (setting.cost, setting.delta, setting.margins, setting.error) == (0, 0, {}, None)
+        assert asked.cost == Fraction(1, 4)
+        assert planner.verdict("SET dp.epsilon = 0.25").cost == 0

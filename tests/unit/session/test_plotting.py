@@ -139,3 +139,8 @@ def test_what_comes_over_the_socket_is_drawn_alike():
     again = WIRE["analyst"].from_json(told, ServedAnswer)
     for y in ("n", "age"):
         assert again.plot(y=y).chart == CITIES.plot(y=y).chart == dpsql.plot(again, y=y).chart
+
+
+def test_truth_values_have_no_place_on_a_line():
+    told = answer(("flag", "n"), (True, noisy(5, 1)), (False, noisy(6, 1)))
+    raised(BadParameter, lambda: told.plot(kind="line"))

@@ -6,6 +6,7 @@ import dpsql
 from asked_clinic import COUNT, POLICY, declared, edited
 from dpsql.cli.main import main
 from dpsql.errors import Incomparable
+from dpsql.session.policy_diff import PolicyDiff
 from tests.kits.refusals import raised
 
 WORDS = POLICY.replace("unique = true", "unique = true\ncolumns = { id = { bounds = [0, 2000] } }")
@@ -104,3 +105,8 @@ def test_apply_does_not_do_it_in_passing(tmp_path, capsys):
 def test_the_data_need_not_be_there_for_the_history(answered, capsys):
     assert main(["policy", "history", "--ledger", str(answered.parent / "clinic.duckdb.ledger")]) == 0
     assert "declared: the first version" in capsys.readouterr().out
+
+
+def test_before_anything_is_applied_there_is_nothing_to_compare():
+    found = PolicyDiff(changes=("a",), grants=(), promise=(), answers=0, is_first=True)
+    assert list(found.lines()) == ["nothing is applied yet: dpsql policy apply makes the ledger and the promise"]

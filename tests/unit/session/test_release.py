@@ -1,6 +1,8 @@
 """Post-processing against DuckDB itself: the same rows, the question as an analyst would write it."""
 
+from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -11,7 +13,8 @@ from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
 from dpsql.session.noisy import Noisy, OwnInterval
-from dpsql.session.released_rows import ReleasedTable
+from dpsql.session.release import _plain_column
+from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
@@ -185,3 +188,15 @@ def test_an_answer_of_no_rows_and_rows_that_do_not_fit():
 @pytest.mark.parametrize("rows", [[("a", None, True, 0)], [("a", None, 1.5, 0)], [("a", None, None, 0)]])
 def test_noisy_grains_are_integers(rows):
     raised(InternalError, lambda: answered(finish(N), rows=rows))
+
+
+def test_numbers_of_wider_types_are_those_their_type_says():
+    assert _plain_column([Decimal(2), None, 3], SqlType.INTEGER) == [2, None, 3]
+    assert [type(each) for each in _plain_column([Decimal(2), 3], SqlType.INTEGER)] == [int, int]
+
+
+def test_an_exact_number_is_told_as_it_is_and_a_noisy_one_is_whole():
+    exact = ReleasedSlot(column=None, place=0, law=None)
+    assert exact.fine(Fraction(1, 3)) == Fraction(1, 3)
+    noisy = replace(exact, law=NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(1)), grain=Fraction(1)))
+    raised(InternalError, lambda: noisy.fine(0.5))

@@ -20,6 +20,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import DRAWS, NoisySlotLaw, band
+from dpsql.session import boxes
 from dpsql.session.boxes import _step
 from dpsql.session.noisy import UncertainComparison
 from dpsql.session.plausible import Fixed
@@ -569,3 +570,10 @@ def test_a_remainder_has_no_interval_where_its_divisor_may_be_0():
     for divisor, shown in ((1, False), (40, False), (400, True)):
         (cells,) = answered(call("mod", whole(1000), N), values=((divisor, 0),))
         assert (cells[0].margin is not None) == shown, divisor
+
+
+def test_two_points_are_equal_or_not_and_wider_intervals_may_be():
+    two, three, wide = (Interval(Fraction(low), Fraction(high)) for low, high in ((2, 2), (3, 3), (1, 2)))
+    assert boxes._equal(two, two) == {True}
+    assert boxes._equal(two, three) == boxes._equal(wide, three) == {False}
+    assert boxes._equal(wide, two) == {True, False}

@@ -3,11 +3,15 @@
 import re
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from dpsql.errors import BudgetExhausted
+from dpsql.privacy.events import DiscreteGaussian
+from dpsql.session import shortfall
+from dpsql.session.shortfall import said_in_prices
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -114,3 +118,19 @@ def test_all_accounts_that_are_short_are_named():
         error = raised(BudgetExhausted, partial(analyst.sql, COUNT, epsilon=epsilon))
         assert error.what == f"this answer costs {epsilon}, more than {short}"
     assert analyst.sql(COUNT, epsilon=0.3).cost.epsilon > 0
+
+
+def test_a_refusal_of_accounts_that_have_changed_since_stays_as_it_is():
+    error = BudgetExhausted("a", why="b", fix="c")
+    asked = SimpleNamespace(event=None)
+    assert said_in_prices(error, asked, (), planned_at=None, priced=None) is error
+
+
+def test_gaussian_noise_is_weighed_in_rho():
+    """It has no ε that could be too dear."""
+    asked = SimpleNamespace(event=DiscreteGaussian(sigma_squared=4, l2_squared=1))
+    assert shortfall.weighs(asked, ()).startswith("Gaussian noise is counted in ρ")
+
+
+def test_no_question_is_planned_at_no_price():
+    assert shortfall._planned(Fraction(0), (), None) is None

@@ -12,11 +12,13 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk
+from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.session import simulate
-from dpsql.sql.scalars import Apply, ColumnRef, Sorted
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted
+from tests.kits.refusals import raised
 from tests.kits.released import call, decimal, finish, released_table, told, window
 
 RELEASES = 2000
@@ -183,3 +185,7 @@ def test_windows_over_very_many_rows_have_no_interval(monkeypatch):
     found = cells(released_table, total)
     assert [cell.margin for cell in found] == [None] * 30
     assert (found[0] - 1).margin is None
+
+
+def test_what_is_no_arithmetic_is_not_simulated():
+    raised(InternalError, lambda: simulate._evaluated(Constant("x", SqlType.TEXT), {}))

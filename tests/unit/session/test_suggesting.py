@@ -27,7 +27,7 @@ from dpsql.errors import (
 )
 from dpsql.session.suggesting import Suggestion, _end
 from tests.kits.cases import cases
-from tests.kits.owners import owner_of
+from tests.kits.owners import owner_of, people
 from tests.kits.refusals import raised
 
 PEOPLE = 4000
@@ -304,3 +304,9 @@ def test_no_more_than_was_said_is_taken_from_the_promise_and_what_is_taken_is_to
             assert owner.budget.spent == before + taken
         raised(BudgetExhausted, lambda: owner.suggest_rows_per_person("people", spend=0.8), match="of the promise")
         assert owner.audit().holds
+
+
+def test_no_keys_are_looked_for_where_they_are_listed():
+    rows, named = people(30).assign(city="a"), {"city": ["a", "b"]}
+    owner = owner_of(rows, person="id", unique=True, keys=named, epsilon=1, delta=0, max_keys=10)
+    raised(NotSupported, lambda: owner.suggest_keys("people.city", spend=0.1), match="no keys are looked for")

@@ -1,7 +1,13 @@
 """What is said about released numbers follows from them: counts below 0 are explained where there are any."""
 
+from types import SimpleNamespace
+
+from dpsql.errors import InternalError, LedgerBroken
 from dpsql.session.render import is_doubtful
+from dpsql.session.telling import averaged_table, told_again
 from dpsql.testing.fixed import fixed_noise
+from tests.kits.ledger_cases import FIRST, SECOND
+from tests.kits.refusals import raised
 
 BELOW = "a count below 0 is normal"
 
@@ -67,3 +73,14 @@ def test_windows_behind_a_noisy_having_and_what_shows_no_margin_are_named():
     said = "is computed from noisy numbers and shows no margin"
     assert [note for note in told if said in note] == [f"big {said}", f"text {said}"]
     assert exact == ()
+
+
+def test_nothing_stored_is_not_told_again():
+    sealed = SimpleNamespace(plan=SimpleNamespace(stored=None))
+    raised(InternalError, lambda: told_again(sealed, None))
+
+
+def test_releases_of_other_groups_are_not_averaged():
+    raised(
+        LedgerBroken, lambda: averaged_table(None, [(None, FIRST), (None, SECOND)], ledger="x"), match="other groups"
+    )

@@ -30,7 +30,6 @@ from dpsql.privacy.rounding import round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.caps import enforced_once
 from dpsql.sql.notes import Role
-from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
 
 
@@ -128,16 +127,14 @@ def _with_gaussian(plan: Plan, accounts: Sequence[Account]) -> Iterator[str]:
     part = f": {' and '.join(shares)}" if shares else ""
     slack = f", and δ = {amount(price.delta)}" if price.delta else ""
     yield f"Gaussian noise has no ε by itself. This query takes ρ = {amount(rho)}{part}{slack}."
-    whole = _whole_promise(plan, accounts)
-    if whole is not None:
-        (epsilon, delta), change = whole, _change(plan)
-        yield (
-            "For everything that is ever answered under the promise, this query included: "
-            f"{change[0].lower()}{change[1:]} changes the probability of any answers by at most a factor "
-            f"{_factor(epsilon)}{_slack(delta)}."
-        )
-        yield _odds(plan, epsilon, delta)
-        yield from _for_groups(plan, epsilon, delta, of="all answers together")
+    (epsilon, delta), change = _whole_promise(accounts[0]), _change(plan)
+    yield (
+        "For everything that is ever answered under the promise, this query included: "
+        f"{change[0].lower()}{change[1:]} changes the probability of any answers by at most a factor "
+        f"{_factor(epsilon)}{_slack(delta)}."
+    )
+    yield _odds(plan, epsilon, delta)
+    yield from _for_groups(plan, epsilon, delta, of="all answers together")
     closing = [account_name(account) for account in accounts if account.pure_branch_open]
     if closing:
         yield (
@@ -146,12 +143,9 @@ def _with_gaussian(plan: Plan, accounts: Sequence[Account]) -> Iterator[str]:
         )
 
 
-def _whole_promise(plan: Plan, accounts: Sequence[Account]) -> tuple[Fraction, Fraction] | None:
-    """(ε, δ) of the promise the accounts belong to."""
-    for account in accounts:
-        return account.granted_from or account.epsilon, account.delta
-    declared = plan.bounded.query.catalog.policy.promise
-    return None if declared is None else (declared.epsilon, declared.delta)
+def _whole_promise(account: Account) -> tuple[Fraction, Fraction]:
+    """(ε, δ) of the promise an account belongs to."""
+    return account.granted_from or account.epsilon, account.delta
 
 
 def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> Iterator[str]:
@@ -206,7 +200,7 @@ def assumes(plan: Plan) -> tuple[str, ...]:
         elif plan.steps:
             looked_into = [_belongs(table, unit_name(query))]  # on the way to the person alone
             found += _of_table(table, plan) if name in query.private_tables else looked_into
-    found += [fact for column in _used(query) for fact in _of_column(column, query)]
+    found += [fact for table, name in _used(query) for fact in _of_column(table, name, query)]
     if any(isinstance(step, SelectionStep) for step in plan.steps) and plan.terms.delta is not None:
         found.append(f"finding groups may spend δ = {amount(plan.terms.delta)}")
     return tuple(dict.fromkeys(found))
@@ -237,16 +231,13 @@ def _belongs(table: TablePolicy, person: str) -> str:
     return f"{'+'.join(table.person)} of {table.name} is never shared by two {plural(person)}"
 
 
-def _used(query: Resolved) -> list[Column]:
+def _used(query: Resolved) -> list[tuple[str, str]]:
     """Base columns that are added up or grouped by."""
     wanted = (Role.VALUE, Role.GROUP)
-    return [column for use in query.uses if use.role in wanted for column in use.columns if column.origin]
+    return [column.origin for use in query.uses if use.role in wanted for column in use.columns if column.origin]
 
 
-def _of_column(column: Column, query: Resolved) -> Iterator[str]:
-    if column.origin is None:
-        return
-    table, name = column.origin
+def _of_column(table: str, name: str, query: Resolved) -> Iterator[str]:
     declared = query.catalog.policy.tables[table].columns[name]
     if declared.bounds is not None:
         low, high = declared.bounds.low, declared.bounds.high

@@ -376,16 +376,10 @@ def reads_released(relation: Relation) -> bool:
 
 def _tables(relation: Relation) -> Iterator[str]:
     """The tables a path leads through, in its order."""
-    match relation:
-        case Scan():
-            yield relation.table
-        case Join():
-            yield from _tables(relation.left)
-            yield from _tables(relation.right)
-        case Group():
-            yield from _tables(relation.input)
-        case _:
-            return
+    if isinstance(relation, Scan):
+        yield relation.table
+    for each in inputs(relation):
+        yield from _tables(each)
 
 
 def _scan(scan: Scan, bounded: Bounded) -> str:
