@@ -57,9 +57,8 @@ def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
         return  # both values have a slot of their own, which says it
     if slot.argument is not None and slot.grain is not None:
         low, high = Fraction(slot.grain.lower), Fraction(slot.grain.upper)
-        if not bounded.query.findings.kept(slot.argument).within(
-            Interval(low, high)
-        ):  # type, expression and filters do not do it
+        # where type, expression and filters do not keep every value inside
+        if not bounded.query.findings.kept(slot.argument).within(Interval(low, high)):
             yield f"{subject(slot, bounded.query)} counts within {amount(low)} and {amount(high)}"
     said = counts_people(slot, bounded.query) or _said_of_the_mean(slot, bounded)
     if not bounded.one_row_each and not said:
