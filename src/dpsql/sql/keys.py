@@ -77,8 +77,8 @@ def domains_of(query: Resolved, *, max_keys: int) -> tuple[Domain, ...]:
 def _domain(key: GroupKey, scope: _Scope) -> Domain:
     """Where the values of this key come from."""
     query = scope.query
-    if query.kept is not None:
-        return _kept_keys(key, query.kept, scope)
+    if query.kept is not None and (kept := _kept_keys(key, query.kept, scope)) is not None:
+        return kept
     known: _Known | None = _listed_in_query(key.expression, scope)
     table = _public_table(key, scope)
     if known is None and table is not None and key.expression.type is SqlType.INTEGER:
@@ -300,11 +300,12 @@ def _left_by(conditions: Iterable[Scalar], public: Relation) -> Relation:
     return Filter(input=public, condition=inner.all_of(*own), columns=public.columns) if own else public
 
 
-def _kept_keys(key: GroupKey, kept: Kept, scope: _Scope) -> KeyTable:
-    """Rows that an outer join keeps are left out by WHERE, and not by what they are joined on. Where none is left, a
-    constant is no group either."""
+def _kept_keys(key: GroupKey, kept: Kept, scope: _Scope) -> KeyTable | None:
+    """Rows that an outer join keeps are left out by WHERE, and not by what they are joined on."""
     ids = frozenset(column.id for column in kept.relation.columns)
     expression = scope.over_tables(key.expression, given=ids)
+    if not columns_of(expression) or not columns_of(expression) <= ids:
+        return None
     rows = _left_by(where_conditions(scope.query.relation), kept.relation)
     return KeyTable(rows=rows, column=key.column, expression=expression)
 
