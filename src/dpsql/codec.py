@@ -28,8 +28,8 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 MOST_DEEP: Final = 50
 MOST_PARTS_DEEP: Final = 1000
 MOST_BYTES: Final = 2**28
-MOST_DIGITS: Final = 20_000
-"""Of a fraction: lowest terms take time that grows with the square of the digits. Sums are rounded long before."""
+MOST_DIGITS: Final = 400_000
+"""Of a fraction: lowest terms take time that grows with the square of the digits. No price is nearly as long."""
 _SHORT_BITS: Final = 2000  # longer integers are written in base 16: Python limits the length of decimal ones
 
 

@@ -22,9 +22,6 @@ Number: TypeAlias = int | float | Fraction | Decimal
 LARGEST_COUNT: Final = 2**53
 """No list, table or repetition is longer; counts up to here are exact in every representation we use."""
 
-LONGEST_EPSILON: Final = 8192
-"""Bits."""
-
 _LONG: Final = 10**20
 _SHORT: Final = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
@@ -139,24 +136,16 @@ def require_non_negative(**named: Number) -> None:
 
 
 def require_epsilon(**named: Number) -> None:
-    """Each value is a privacy loss that can be bought: finite, above 0, and short enough to be added up for ever."""
-    if not all(type(value) is Fraction and value.numerator > 0 for value in named.values()):  # the usual case, at once
-        _each(
-            named,
-            must="a finite number above 0",
-            holds=lambda value: value > 0,
-            why="ε = 0 means the answer may not depend on the data at all, and a negative ε means nothing",
-            fix="choose ε above 0; 0.1 to 1 per question is usual",
-        )
-    for name, value in named.items():
-        if isinstance(value, Fraction | int) and value.denominator.bit_length() > LONGEST_EPSILON:
-            raise _refuse(
-                name,
-                value,
-                f"a fraction whose denominator has at most {LONGEST_EPSILON} bits",
-                "prices are kept exactly, and sums of very long ones would take ever longer",
-                f"round {name} up",
-            )
+    """Each value is a privacy loss that can be bought: finite and above 0."""
+    if all(type(value) is Fraction and value.numerator > 0 for value in named.values()):  # the usual case, at once
+        return
+    _each(
+        named,
+        must="a finite number above 0",
+        holds=lambda value: value > 0,
+        why="ε = 0 means the answer may not depend on the data at all, and a negative ε means nothing",
+        fix="choose ε above 0; 0.1 to 1 per question is usual",
+    )
 
 
 def require_delta(**named: Number) -> None:

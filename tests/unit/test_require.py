@@ -178,11 +178,3 @@ def test_a_precondition_in_words_quotes_the_public_values_it_names_and_no_other(
     with pytest.raises(BadParameter, match="value must be of type Fraction, not str") as refused:
         require.require_type(Fraction, value="a secret")
     assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(7**20_000 + 1, 7**20_000), Fraction(1, 2**8192)])
-def test_a_price_of_very_many_digits_is_refused_where_it_enters(epsilon):
-    """Later on it could not be read from the ledger, which looked damaged."""
-    with pytest.raises(BadParameter, match="at most 8192 bits"):
-        require.require_epsilon(epsilon=epsilon)
-    require.require_epsilon(epsilon=Fraction(1, 2**8191))

@@ -52,9 +52,9 @@ def counted(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) ->
 def priced_epsilon(**named: Number) -> Fraction:
     """The one ε given, checked and exact."""
     ((name, value),) = named.items()
-    require_epsilon(**{name: value})
     if isinstance(value, Fraction) and SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
         return value
+    require_epsilon(**{name: value})
     require_within(lowest=SMALLEST_EPSILON, highest=LARGEST_EPSILON, **{name: value})
     return exact(value)
 
