@@ -23,10 +23,11 @@ from dpsql.ledger.encoding import Link, question_digest
 from dpsql.ledger.facts import Adopted, Entry, Granted
 from dpsql.ledger.ledger import (
     WHY_UNUSABLE,
+    Balance,
     Charge,
-    Conditions,
     Head,
     Ownership,
+    Paying,
     Question,
     Receipt,
     ReleasedStep,
@@ -183,6 +184,7 @@ class Ledger(ABC):
     promises = _law(vows.promises)
     account = _law(vows.account)
     grants = _law(limits.said)
+    granted_to = _law(limits.granted_to)
     grant_end = _law(limits.end_of)
     frozen = _law(limits.frozen)
     adopted = _law(sayings.adopted)
@@ -190,26 +192,25 @@ class Ledger(ABC):
     users = _law(sayings.users)
     require_owned = _law(owners.require_owned)
 
-    def accounts(self, analyst: str) -> tuple[Account, Account]:
-        """That of the source and that of an analyst, as they stand at one moment."""
+    def paying(self, analyst: str, *, grant: str | None = None) -> Paying:
+        """What pays for this analyst; None: the grant of their own name. Raises where they may not ask: nothing was
+        granted, it was revoked, their token is for none or another, or the source is frozen."""
         with self.reading() as page:
-            return vows.account(page), vows.account(page, analyst)
+            holder = analyst if grant is None else grant
+            accounts = _accounts(page, holder)
+            return Paying(conditions=limits.conditions_for(page, analyst, grant=holder), accounts=accounts)
 
-    def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
-        """What the owner says now of the grant that pays for this analyst; None: that of their own name. Raises where
-        they may not ask: nothing was granted, it was revoked, their token is for none or another, or the source is
-        frozen."""
+    def balance(self, grant: str, *, analyst: str) -> Balance:
+        """What is left of this grant for an analyst, however it stands by now."""
         with self.reading() as page:
-            paying = analyst if grant is None else grant
-            vows.account(page, paying)
-            return limits.conditions_for(page, analyst, grant=paying)
+            return Balance(
+                accounts=_accounts(page, grant), ended=limits.end_of(page, grant, analyst=analyst), head=_head(page)
+            )
 
     def head(self) -> Head:
         """Where the ledger ends now."""
         with self.reading() as page:
-            number, link = page.head()
-            source = page.account(SOURCE)
-            return Head(number=number, hash=link, spent=FREE if source is None else source.spent)
+            return _head(page)
 
     # What analysts ask
 
@@ -273,6 +274,17 @@ class Ledger(ABC):
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         with self.reading() as page:
             require_verified(page)
+
+
+def _accounts(page: Page, holder: str) -> tuple[Account, Account]:
+    """That of the source and that of a grant."""
+    return vows.account(page), vows.account(page, holder)
+
+
+def _head(page: Page) -> Head:
+    number, link = page.head()
+    source = page.account(SOURCE)
+    return Head(number=number, hash=link, spent=FREE if source is None else source.spent)
 
 
 def _paid_by(page: Page, holders: Collection[str]) -> list[str]:

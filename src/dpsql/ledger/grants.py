@@ -22,7 +22,7 @@ from dpsql.ledger.page import (
     require_new_name,
     require_reason,
 )
-from dpsql.ledger.promises import promised
+from dpsql.ledger.promises import account, promised
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"
@@ -137,10 +137,20 @@ def said(page: Page) -> dict[str, Granted | Revoked]:
     }
 
 
+def granted_to(page: Page, analyst: str) -> Granted:
+    """What was said last about the grant that pays for an analyst: the one that their token names, or that of their
+    name. NotPermitted without one."""
+    account(page)  # where no promise holds, that is why
+    user = latest_fact(page, about_user(analyst), Issued)
+    holder = analyst if user is None or user.user.grant is None else user.user.grant
+    account(page, holder)  # where it has ended with its promise, that is why
+    return _granted(page, holder)
+
+
 def conditions_for(page: Page, analyst: str, *, grant: str) -> Conditions:
     """What the owner says of this grant now. Raises where this analyst may not ask under it."""
     require_not_frozen(page)
-    conditions = _conditions(page, grant)
+    conditions = _granted(page, grant).conditions
     if not _pays_for(page, grant, analyst):
         raise NotPermitted(
             f"{analyst} does not pay from the budget of {grant}",
@@ -198,20 +208,15 @@ def require_below_cap(conditions: Conditions, asked: Charge) -> None:
         )
 
 
-def _conditions(page: Page, holder: str) -> Conditions:
+def _granted(page: Page, holder: str) -> Granted:
     said = latest_fact(page, about_grant(holder), Granted)
     if said is None:
-        raise revoked(holder)
-    return said.conditions
-
-
-def revoked(holder: str) -> NotPermitted:
-    """What is raised where somebody asks under a grant that was taken back."""
-    return NotPermitted(
-        f"the grant of {holder} was revoked",
-        why="the owner decides who may ask",
-        fix="ask the owner of the data for a new one",
-    )
+        raise NotPermitted(
+            f"the grant of {holder} was revoked",
+            why="the owner decides who may ask",
+            fix="ask the owner of the data for a new one",
+        )
+    return said
 
 
 def freeze(page: Page, reason: str, *, by: str | None = None) -> None:

@@ -47,9 +47,9 @@ class Analyst(Closing):
     def budget(self) -> Budget:
         """What can be spent of the grant that pays; less where the promise has less."""
         place = self.place
-        accounts = place.accounts
-        more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)
-        return Budget.under(accounts, "" if more is None else more[1], ended=place.ended)
+        balance = place.balance
+        more = outlook(place.ledger, self.name, balance.accounts, place.catalog.policy.defaults.cost_per_query)
+        return Budget.under(balance.accounts, "" if more is None else more[1], ended=balance.ended)
 
     def query(self, sql: str, **words: Unpack[QueryWords]) -> Query:
         """A question with its price: nothing is read, nothing is spent. Words: `epsilon`, the price; `confidence`;
@@ -89,7 +89,8 @@ class Analyst(Closing):
     def _obeyed(self, statement: SettingStatement) -> Answer:
         place = self.place
         defaults = place.catalog.policy.defaults
-        budget = Budget.under(place.accounts, ended=place.ended)
+        balance = place.balance
+        budget = Budget.under(balance.accounts, ended=balance.ended)
         return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, budget=budget)
 
     def new_session(self) -> Analyst:

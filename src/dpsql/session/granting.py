@@ -11,7 +11,7 @@ from dpsql.catalog.sections import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Granted, Revoked
-from dpsql.ledger.grants import is_beside_the_file, revoked
+from dpsql.ledger.grants import is_beside_the_file
 from dpsql.ledger.ledger import Conditions, GrantedBy
 from dpsql.safe_text import printable
 from dpsql.session.digits import shown_amount
@@ -79,19 +79,8 @@ def _as_fact(grant: Grant, by: GrantedBy) -> Granted:
 def grant_of(name: str, *, ledger: Ledger) -> Grant:
     """The grant that pays for an analyst, as the ledger says: the one that their token names, or that of their name."""
     require_a_persons_name(name)
-    ledger.account()  # raises where no promise holds, and says why
-    paying = next((user.grant for user in ledger.users() if user.name == name and user.grant is not None), name)
-    word = ledger.grants().get(paying)
-    if isinstance(word, Granted):
-        return under(Grant(to=word.analyst, budget=word.epsilon), word.conditions)
-    if isinstance(word, Revoked):
-        raise revoked(paying)
-    ledger.account(paying)  # raises, and says so where the grant has ended with its promise
-    raise NotPermitted(
-        f"{paying} has no grant",
-        why="every spending has a limit the owner has set",
-        fix=f"have the owner add a [[grant]] to the policy, or say it: dpsql grant {paying} --budget …, owner.grant(…)",
-    )
+    word = ledger.granted_to(name)
+    return under(Grant(to=word.analyst, budget=word.epsilon), word.conditions)
 
 
 def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> Grant:

@@ -78,7 +78,7 @@ class Query:
         """The derivation, from the very plan that would run."""
         from dpsql.session.describing import explained  # only explanations need it
 
-        return explained(self.inquiry, accounts=self.place.accounts, dialect=self.place.dialect)
+        return explained(self.inquiry, accounts=self.place.balance.accounts, dialect=self.place.dialect)
 
     def curve(self, *, y: str | None = None) -> Picture:
         """What a margin costs: the ± of a column at several prices, bought anew. Nothing is read, nothing is spent."""
@@ -191,9 +191,10 @@ class Query:
             try:
                 told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
-                asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
+                now = replace(self, place=replace(self.place, seen=None))  # others may have spent since
+                asked = now._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(
-                    error, asked, self.place.accounts, planned_at=self._allowed_at, priced=self._priced
+                    error, asked, now.place.accounts, planned_at=now._allowed_at, priced=now._priced
                 ) from None
         return self._noted(told, otherwise)
 
@@ -207,8 +208,9 @@ class Query:
         if told.cost.epsilon:
             told = replace(told, notes=(*told.notes, *otherwise))
         if not told.is_text and not self.place.invented:
-            left = Budget.under(self.place.accounts, ended=self.place.ended)
-            told = replace(told, head=str(self.place.ledger.head()), again=Again(self.better), budget=left)
+            balance = self.place.balance
+            told = replace(told, head=str(balance.head), again=Again(self.better))
+            told = replace(told, budget=Budget.under(balance.accounts, ended=balance.ended))
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 
@@ -245,7 +247,8 @@ class Query:
         """The price before it is paid; what a question of others has cost is not in it."""
         from dpsql.session.formats import price_page  # only pages need it
 
-        left = Budget.under(self.place.accounts, ended=self.place.ended).shown
+        balance = self.place.balance
+        left = Budget.under(balance.accounts, ended=balance.ended).shown
         price = f"would cost {self.cost}, with {left} left" if self.is_charged else "would cost nothing"
         return price_page(self.sql, price=price, expected=(e.text for e in expected(self.sealed.plan) if e.noisy))
 
@@ -283,7 +286,9 @@ def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> N
     query = _permitted(sql, ask, place, session=session)
     if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
         query.require_allowed()
-    paying = query.place.ledger.accounts(place.grant.to) if query.is_charged or query.place.invented else ()
+    if not query.is_charged and not query.place.invented:
+        return
+    paying = query.place.ledger.balance(place.grant.to, analyst=place.analyst).accounts
     short = [account for account in paying if not admitted_by_all(query.inquiry.event, (account,))]
     if short:
         raise BudgetExhausted(

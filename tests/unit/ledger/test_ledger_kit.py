@@ -214,7 +214,8 @@ def subclasses_priced_as_parents(monkeypatch):
 def anybody(monkeypatch):
     monkeypatch.setattr(laws, "account", lambda page, analyst: page.account(SOURCE))
     monkeypatch.setattr(promises, "account", lambda page, analyst: page.account(SOURCE))
-    monkeypatch.setattr(grants, "_conditions", lambda page, holder: NO_CONDITIONS)
+    granted = Granted(analyst="", epsilon=Fraction(1), conditions=NO_CONDITIONS, by=GrantedBy.CALL)
+    monkeypatch.setattr(grants, "_granted", lambda page, holder: granted)
 
 
 free_of_charge = sets(Triple, "is_free", False)
@@ -233,10 +234,10 @@ lays_every_freeze_to_the_owner = wraps(grants, "freeze", lambda right: lambda pa
 
 
 def nobody_is_revoked(monkeypatch):
-    def conditions(page, holder):
-        return [fact for _, fact in page.facts_of(Granted) if fact.analyst == holder][-1].conditions
+    def granted(page, holder):
+        return [fact for _, fact in page.facts_of(Granted) if fact.analyst == holder][-1]
 
-    monkeypatch.setattr(grants, "_conditions", conditions)
+    monkeypatch.setattr(grants, "_granted", granted)
 
 
 gives_again_what_was_revoked = wraps(

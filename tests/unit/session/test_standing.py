@@ -13,6 +13,7 @@ from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger,
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.window import Window
 from dpsql.randomness import SYSTEM
+from dpsql.session.granting import grant_of
 from dpsql.session.owner import Owner
 from tests.kits.ledger_cases import charges_of
 from tests.kits.owners import AGED, owner_of, people
@@ -315,3 +316,32 @@ def test_after_a_promise_was_closed_everybody_is_told_what_happened_and_what_to_
         assert "grant under the promise that holds now" in caught.value.fix
     raised(NotPermitted, lambda: owner.analyst("bob"), match="bob has no grant")
     assert owner.grant("ana", budget=1).sql(COUNT).cost.epsilon == 0  # its answer was told before
+
+
+def test_a_question_looks_at_the_ledger_once_for_each_thing_it_must_know(owner, monkeypatch):
+    """Every look is a transaction, and where others pay from the same ledger each reads anew what they have changed."""
+    looks = []
+    usual = MemoryLedger.writing  # reads too
+    monkeypatch.setattr(MemoryLedger, "writing", lambda *given: looks.append(1) or usual(*given))
+    ana = owner.grant("ana", budget=1)
+    asked = {
+        "the grant": lambda: grant_of("ana", ledger=owner._ledger),
+        "the grant, what is stored": lambda: ana.cost(COUNT),
+        "the grant, what is stored, charge, store, what is left": lambda: ana.sql(COUNT),
+    }
+    for what, ask in asked.items():
+        looks.clear()
+        ask()
+        assert len(looks) == len(what.split(", ")), what
+
+
+def test_what_is_told_of_the_budget_is_what_is_left_by_then(owner):
+    """A query is planned under the accounts as they were; what it says of them is of the moment it is said."""
+    ana = owner.grant("ana", budget=1)
+    old, young = ana.query(OLD), ana.query(f"{COUNT} WHERE age < 30")
+    ana.sql(COUNT)
+    assert "0.75 of 1.00" in old._repr_html_()
+    assert "0.25 of 0.75 left in your grant" in old.explain().text()
+    assert old.run().budget.left == Fraction(1, 2)
+    ana.sql(f"{COUNT} WHERE age < 40", epsilon=Fraction(2, 5))
+    raised(BudgetExhausted, young.answered, match="more than your grant has left: 0.1\n")
