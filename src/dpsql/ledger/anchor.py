@@ -6,7 +6,8 @@ machine keeps its own; whoever removes both the ledger's tail and the anchor is 
 
 It also remembers some places on the way to that end: they tell how much an older state has in common with it.
 
-The file has two places of the same size, written in turn, so that a write that is cut short leaves the older one.
+The file has two places of the same size, written in turn, so that a write that is cut short leaves the older one. A
+place begins with the number of its turn: whoever reads needs the newer one alone.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dpsql.ledger.snapshot import pin_of
 
 PLACE_BYTES: Final = 4096
 _BYTES: Final = 2 * PLACE_BYTES
+_TURN_BYTES: Final = 8
 _MAC_BYTES: Final = 32
 _FINEST: Final = 10**30
 _MOST_PLACES: Final = 48
@@ -95,8 +97,8 @@ class Anchor:
     def __init__(self, folder: Path, *, ledger: str, key: bytes) -> None:
         self._path = folder / ledger
         self._key = key
-        self._read: list[tuple[bytes, tuple[int, Anchored]]] = []
-        """What the places say that were read or written last."""
+        self._known: tuple[bytes, Anchored] | None = None
+        """The place that was read or written last, and what it says."""
 
     def read(self) -> Anchored | None:
         """What is known; None where this machine has not seen the ledger. LedgerBroken where the file is damaged."""
@@ -185,30 +187,33 @@ class Anchor:
             yield file
 
     def _place(self, turn: int, said: Anchored) -> bytes:
-        content = _content_of(turn, said)
-        if len(content) > PLACE_BYTES - _MAC_BYTES:
+        content = _CODEC.to_bytes(said)
+        if len(content) > PLACE_BYTES - _TURN_BYTES - _MAC_BYTES:
             said = replace(said, head=replace(said.head, spent=_rounded_up(said.head.spent)))
-            content = _content_of(turn, said)
-        content = content.ljust(PLACE_BYTES - _MAC_BYTES)
+            content = _CODEC.to_bytes(said)
+        content = (turn.to_bytes(_TURN_BYTES) + content).ljust(PLACE_BYTES - _MAC_BYTES)
         place = content + chain.anchored(self._key, content)
-        self._read.append((place, (turn, said)))  # for good where the file holds this place when it is read again
+        self._known = place, said  # for good where the file holds this place when it is read again
         return place
 
     def _newest(self, places: bytes) -> tuple[int, Anchored] | None:
-        both = [places[start : start + PLACE_BYTES] for start in (0, PLACE_BYTES)]
-        known = self._read
-        found = [
-            next((said for read, said in known if read == place), None) or self._read_place(place) for place in both
-        ]
-        self._read = [(place, each) for place, each in zip(both, found, strict=True) if each is not None]
-        return max((each for each in found if each is not None), key=lambda each: each[0], default=None)
+        """The later turn of those that were written to their end."""
+        both = (places[start : start + PLACE_BYTES] for start in (0, PLACE_BYTES))
+        for place in sorted(both, reverse=True):  # by their turns: they begin with them
+            if self._known is None or place != self._known[0]:
+                said = self._read_place(place)
+                if said is None:
+                    continue
+                self._known = place, said
+            return int.from_bytes(place[:_TURN_BYTES]), self._known[1]
+        return None
 
-    def _read_place(self, place: bytes) -> tuple[int, Anchored] | None:
+    def _read_place(self, place: bytes) -> Anchored | None:
         content, mac = place[:-_MAC_BYTES], place[-_MAC_BYTES:]
         if len(place) != PLACE_BYTES or not chain.equal(mac, chain.anchored(self._key, content)):
             return None
-        read: _Turn = _CODEC.from_bytes(content.rstrip(b" "), _Turn)
-        return read.turn, read.known
+        said: Anchored = _CODEC.from_bytes(content[_TURN_BYTES:].rstrip(b" "), Anchored)
+        return said
 
     def _damaged(self) -> Unusable:
         return Unusable(
@@ -237,21 +242,8 @@ def _trail(known: Anchored, end: int) -> tuple[Place, ...]:
     return tuple(kept[:_MOST_PLACES])
 
 
-def _content_of(turn: int, known: Anchored) -> bytes:
-    return _CODEC.to_bytes(_Turn(turn=turn, known=known))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
-    """What one of the two places holds: the later turn is the newer one."""
-
-    turn: int
-    known: Anchored
-
-
 _CODEC: Final = Codec(
     {
-        "turn": _Turn,
         "anchor": Anchored,
         "head": Head,
         "price": Triple,
