@@ -414,6 +414,14 @@ class StandingLaws(LedgerCase):
         assert self.states(ledger, "ana") == before
         assert ledger.adopted() is None
 
+    def test_owners_are_not_kept_without_what_is_declared(self, tmp_path: Path) -> None:
+        """A ledger that knew them alone would take other columns for declared ones."""
+        ledger = self.opened(tmp_path)
+        before = ledger.entries()
+        more = replace(OWNED, tables=(*OWNED.tables, ("beds", 'person = "id"')))
+        raised(BadParameter, lambda: ledger.declare(more, Adopted(digest="", text="{}")))
+        assert ledger.entries() == before
+
     def test_the_head_moves_with_every_entry(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         before = ledger.head()

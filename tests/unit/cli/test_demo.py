@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from dpsql.cli import demo
 from dpsql.cli.main import main
 from dpsql.demonstration import attack, tour
 from dpsql.demonstration.stage import Page
@@ -91,6 +92,21 @@ def test_a_pipe_in_which_nothing_comes_is_not_waited_for(command, monkeypatch):
         told = command(["demo"])
         assert "Now you: dpsql demo -c" in told.out
         assert "standard input is open and nothing came" in told.err
+
+
+def test_a_silent_pipe_is_not_read_either_where_nobody_hears_of_it(monkeypatch):
+    """Whoever started the program has closed its standard error: it ends, and waits for no question."""
+
+    def closed(*words):
+        raise BrokenPipeError
+
+    reading, writing = os.pipe()
+    monkeypatch.setattr("dpsql.cli.demo.say", closed)
+    monkeypatch.setattr("dpsql.cli.asking.text_of", lambda *words, **said: pytest.fail("the pipe was read"))
+    with open(reading, encoding="utf-8") as silent, open(writing, "w"):
+        monkeypatch.setattr(sys, "stdin", silent)
+        with pytest.raises(BrokenPipeError):
+            demo._piped()
 
 
 @pytest.mark.usefixtures("pages")

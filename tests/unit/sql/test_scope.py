@@ -1,5 +1,7 @@
 """Which column a name means."""
 
+from dataclasses import replace
+
 import duckdb
 import pytest
 
@@ -52,6 +54,16 @@ def test_what_is_not_one_column_is_refused():
     raised(BadName, lambda: BOTH.using((X,), D), match="could be a column of a, b")
     raised(BadName, lambda: BOTH.column(named("c", "x")), match="no table here is called c")
     raised(BadName, lambda: BOTH.column(named("main", "a", "x")), match="too many parts")
+
+
+def test_an_alias_is_proposed_for_the_name_of_its_own_table_alone():
+    """Of another table it would ask something else, and be answered: v.x = v.x for w.x = v.x."""
+    called = replace(table("v", "x", first=1), name="visits")
+    scope = Scope(tables=(called,))
+    assert raised(BadName, lambda: scope.column(named("visits", "x"))).instead == "v"
+    assert raised(BadName, lambda: scope.column(named("w", "x"))).instead is None
+    twice = Scope(tables=(called, replace(called, alias="u")))
+    assert raised(BadName, lambda: twice.column(named("visits", "x"))).instead is None
 
 
 SCOPES = {
