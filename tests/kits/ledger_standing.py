@@ -120,7 +120,7 @@ class StandingLaws(LedgerCase):
             with refused(NotPermitted, saying=f"{name} does not pay from the budget of lab"):
                 ledger.charge(asking("b", analyst=name, grant="lab"))
             with refused(NotPermitted):
-                ledger.paying(name, grant="lab")
+                ledger.conditions(name, grant="lab")
         assert ledger.charge(asking("b", analyst="bob", grant="ana")).paid
         ledger.revoke("ana")
         for name in ("ana", "bob"):

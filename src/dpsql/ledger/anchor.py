@@ -25,6 +25,7 @@ from typing import Final
 
 from dpsql.accounting.triple import Triple
 from dpsql.codec import Codec, Only
+from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.ledger import Head, Unusable
@@ -212,7 +213,10 @@ class Anchor:
         content, mac = place[:-_MAC_BYTES], place[-_MAC_BYTES:]
         if len(place) != PLACE_BYTES or not chain.equal(mac, chain.anchored(self._key, content)):
             return None
-        said: Anchored = _CODEC.from_bytes(content[_TURN_BYTES:].rstrip(b" "), Anchored)
+        try:
+            said: Anchored = _CODEC.from_bytes(content[_TURN_BYTES:].rstrip(b" "), Anchored)
+        except LedgerBroken:  # written whole, in words of another version: nothing is wrong with the ledger
+            raise self._damaged() from None
         return said
 
     def _damaged(self) -> Unusable:

@@ -25,9 +25,9 @@ from dpsql.ledger.ledger import (
     WHY_UNUSABLE,
     Balance,
     Charge,
+    Conditions,
     Head,
     Ownership,
-    Paying,
     Question,
     Receipt,
     ReleasedStep,
@@ -192,20 +192,20 @@ class Ledger(ABC):
     users = _law(sayings.users)
     require_owned = _law(owners.require_owned)
 
-    def paying(self, analyst: str, *, grant: str | None = None) -> Paying:
-        """What pays for this analyst; None: the grant of their own name. Raises where they may not ask: nothing was
-        granted, it was revoked, their token is for none or another, or the source is frozen."""
+    def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
+        """What the owner says now of the grant that pays for this analyst; None: that of their own name. Raises where
+        they may not ask: nothing was granted, it was revoked, their token is for none or another, or the source is
+        frozen."""
         with self.reading() as page:
-            holder = analyst if grant is None else grant
-            accounts = _accounts(page, holder)
-            return Paying(conditions=limits.conditions_for(page, analyst, grant=holder), accounts=accounts)
+            paying = analyst if grant is None else grant
+            vows.account(page, paying)
+            return limits.conditions_for(page, analyst, grant=paying)
 
     def balance(self, grant: str, *, analyst: str) -> Balance:
         """What is left of this grant for an analyst, however it stands by now."""
         with self.reading() as page:
-            return Balance(
-                accounts=_accounts(page, grant), ended=limits.end_of(page, grant, analyst=analyst), head=_head(page)
-            )
+            accounts = vows.account(page), vows.account(page, grant)
+            return Balance(accounts=accounts, ended=limits.end_of(page, grant, analyst=analyst), head=_head(page))
 
     def head(self) -> Head:
         """Where the ledger ends now."""
@@ -274,11 +274,6 @@ class Ledger(ABC):
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         with self.reading() as page:
             require_verified(page)
-
-
-def _accounts(page: Page, holder: str) -> tuple[Account, Account]:
-    """That of the source and that of a grant."""
-    return vows.account(page), vows.account(page, holder)
 
 
 def _head(page: Page) -> Head:

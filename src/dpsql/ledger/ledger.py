@@ -167,21 +167,11 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paying:
-    """What pays for a question, at one moment."""
-
-    conditions: Conditions
-    """What the owner says of the grant."""
-    accounts: tuple[Account, Account]
-    """Of the promise to everybody, and of the grant: both must admit the question."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
     """How a grant stands for an analyst, and where the ledger ends: at one moment."""
 
     accounts: tuple[Account, Account]
-    """Of the promise to everybody, and of the grant."""
+    """Of the promise to everybody, and of the grant: both must admit a question."""
     ended: str | None
     """Why nothing is paid from it any more; None: it holds."""
     head: Head

@@ -163,13 +163,11 @@ class Place:
     invented: bool = False
     """Engine and ledger are those of a simulation (`session.inventing`); `planned_under` are the accounts outside."""
     planned_under: tuple[Account, Account] | None = None
-    seen: tuple[Account, Account] | None = None
-    """The accounts as they stood when the grant was looked at: a question is planned under one state of them."""
 
     def as_granted_now(self) -> Place:
         """The same place under what the owner says by now; raises where nothing may be asked from it any more."""
-        now = self.ledger.paying(self.analyst, grant=self.grant.to)
-        return replace(self, grant=under(self.grant, now.conditions), seen=now.accounts)
+        said = self.ledger.conditions(self.analyst, grant=self.grant.to)
+        return replace(self, grant=under(self.grant, said))
 
     @property
     def catalog(self) -> Catalog:
@@ -179,11 +177,11 @@ class Place:
     @property
     def accounts(self) -> tuple[Account, Account]:
         """The promise to everybody, then the limit of the grant: both must grant."""
-        return self.planned_under or self.seen or self.balance.accounts
+        return self.balance.accounts
 
     @property
     def balance(self) -> Balance:
-        """How the grant stands by now, whatever was seen before."""
+        """How the grant stands by now."""
         now = self.ledger.balance(self.grant.to, analyst=self.analyst)
         return now if self.planned_under is None else replace(now, accounts=self.planned_under)
 
@@ -349,7 +347,7 @@ def public_rows(sealed: Sealed, place: Place) -> PublicRows:
         readable=readable_tables(place.grant, catalog, today=current_day()),
         grant=place.grant,
         analyst=place.analyst,
-        accounts=place.balance.accounts,
+        accounts=place.accounts,
         ledger=place.ledger,
     )
     return ViewDesk(standing, sealed.plan.bounded.query.tables)
@@ -365,7 +363,7 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
     if purpose is not Purpose.ANSWER:
         from dpsql.session.describing import described  # only explanations need it
 
-        return described(inquiry, accounts=place.balance.accounts, dialect=place.dialect)
+        return described(inquiry, accounts=place.accounts, dialect=place.dialect)
     return answered_all(inquiry, place)
 
 
@@ -374,7 +372,7 @@ def answered_all(inquiry: Inquiry, place: Place) -> Answer:
     outer = inquiry.outer
     if not inquiry.inner:
         return answered_in_turn(outer.sealed, place)
-    require_payable(inquiry, place.balance.accounts, place.engine, place.ledger)
+    require_payable(inquiry, place.accounts, place.engine, place.ledger)
     known: dict[int, Rows] = {}
     answers: list[Answer] = []
     with saying_what_is_paid(answers):

@@ -78,7 +78,7 @@ class Query:
         """The derivation, from the very plan that would run."""
         from dpsql.session.describing import explained  # only explanations need it
 
-        return explained(self.inquiry, accounts=self.place.balance.accounts, dialect=self.place.dialect)
+        return explained(self.inquiry, accounts=self.place.accounts, dialect=self.place.dialect)
 
     def curve(self, *, y: str | None = None) -> Picture:
         """What a margin costs: the ± of a column at several prices, bought anew. Nothing is read, nothing is spent."""
@@ -191,10 +191,9 @@ class Query:
             try:
                 told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
-                now = replace(self, place=replace(self.place, seen=None))  # others may have spent since
-                asked = now._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
+                asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(
-                    error, asked, now.place.accounts, planned_at=now._allowed_at, priced=now._priced
+                    error, asked, self.place.accounts, planned_at=self._allowed_at, priced=self._priced
                 ) from None
         return self._noted(told, otherwise)
 

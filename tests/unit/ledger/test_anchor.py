@@ -10,10 +10,12 @@ import pytest
 
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
+from dpsql.ledger import chain
 from dpsql.ledger.anchor import DEFAULT, PLACE_BYTES, Anchor, Anchored, Place, anchors_folder
-from dpsql.ledger.ledger import Head
+from dpsql.ledger.ledger import Head, Unusable
 from dpsql.ledger.snapshot import pin_of
 from tests.kits.ledger_cases import at_once
+from tests.kits.refusals import raised
 
 KEY = bytes(range(32))
 SPENT = Triple(epsilon=Fraction(3, 10), delta=Fraction(1, 10**9), rho=None)
@@ -142,6 +144,14 @@ def test_an_anchor_that_is_no_anchor_is_refused(anchor, file, tmp_path):
         for use in (anchor.read, lambda: anchor.advance(seen(2)), anchor.mark, other.read):
             with pytest.raises(LedgerBroken, match="anchor"):
                 use()
+
+
+def test_an_anchor_in_other_words_is_no_damage_of_the_ledger(anchor, file):
+    """Written whole, by another version: the refusal names the file of the anchor, and the ledger is not marked."""
+    anchor.advance(seen(1))
+    content = b"\0" * 7 + b'\2{"turn":2}'.ljust(PLACE_BYTES - 39)
+    file.write_bytes(content + chain.anchored(KEY, content) + bytes(PLACE_BYTES))
+    raised(Unusable, lambda: anew(file), match="anchor of the ledger cannot be read")
 
 
 def test_a_spending_too_long_for_its_place_is_kept_rounded_up(anchor, file):

@@ -250,13 +250,13 @@ LOOKS = {
     ),
     "what a grant says": (
         "UPDATE entries SET payload = (SELECT payload FROM entries WHERE number = 5) WHERE number = 4",
-        lambda ledger: ledger.paying("ana"),
+        lambda ledger: ledger.conditions("ana"),
     ),
     "the hash before what a grant says": (
         "UPDATE entries SET hash = (SELECT hash FROM entries WHERE number = 1) WHERE number = 3",
-        lambda ledger: ledger.paying("ana"),
+        lambda ledger: ledger.conditions("ana"),
     ),
-    "a grant that is gone": ("DELETE FROM entries WHERE number = 4", lambda ledger: ledger.paying("ana")),
+    "a grant that is gone": ("DELETE FROM entries WHERE number = 4", lambda ledger: ledger.conditions("ana")),
     "the head": ("UPDATE head SET number = 10", lambda ledger: ledger.account()),
     "the last entry": ("DELETE FROM entries WHERE number = 11", lambda ledger: ledger.account()),
 }
@@ -269,7 +269,7 @@ def test_a_changed_row_is_seen_where_it_is_read_and_ends_the_ledger(filled, what
     statement, look = LOOKS[what]
     with closing(filled.open()) as ledger:
         for name in ("ana", "bob"):
-            ledger.paying(name)
+            ledger.conditions(name)
         for name in ("one", "two", "three"):
             ledger.recall(asking(name).question)
         filled.unlocked(statement)
@@ -291,12 +291,12 @@ def test_an_older_snapshot_is_not_charged_again(filled):
 def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
     """SQLite lets anybody write it; PostgreSQL does not."""
     with closing(filled.open()) as ledger:
-        ledger.paying("ana")
+        ledger.conditions("ana")
         try:
             filled.unlocked("UPDATE entries SET payload = 7 WHERE number = 4")
         except DatabaseError:
             return
-        raised(LedgerBroken, lambda: ledger.paying("ana"), match="entry 4 ")
+        raised(LedgerBroken, lambda: ledger.conditions("ana"), match="entry 4 ")
 
 
 @pytest.mark.parametrize("column", ["snapshot", "seal"])

@@ -269,7 +269,7 @@ def test_what_was_stopped_in_entries_that_are_lost_stays_stopped(filled):
         ledger.write_off()
         assert ledger.frozen() == WHY_STOPPED
         raised(FrozenLedger, lambda: ledger.charge(asking("four")))
-        raised(FrozenLedger, lambda: ledger.paying("ana"))
+        raised(FrozenLedger, lambda: ledger.conditions("ana"))
         assert (ledger.users(), ledger.holder_of(b"e" * 32), ledger.holder_of(b"o" * 32)) == ((), None, None)
         words = [type(entry.fact).__name__ for entry in ledger.entries()[-4:]]
         assert words == ["WrittenOff", "Withdrawn", "Withdrawn", "Frozen"]

@@ -282,6 +282,6 @@ def test_what_was_read_is_forgotten_before_it_takes_much_room(begun, monkeypatch
         ledger.store(ledger.charge(asking(str(number))), 0, FIRST)
     for number in range(8):
         assert ledger.recall(asking(str(number)).question)[0].steps == (FIRST,)
-        ledger.paying("ana")
+        ledger.conditions("ana")
     assert len(ledger._memory) <= 3
     assert max(len(ledger._page._rows), len(ledger._page._hashes)) <= 8  # of one transaction, and three from before

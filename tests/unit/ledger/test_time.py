@@ -87,7 +87,7 @@ def test_a_clock_that_is_years_ahead_writes_nothing(timed, now, said):
     for use in (
         lambda: ledger.freeze("x"),
         lambda: ledger.charge(asking(analyst="bob")),
-        lambda: ledger.paying("bob"),
+        lambda: ledger.conditions("bob"),
     ):
         with pytest.raises(LedgerBroken, match=f"clock of this machine is wrong: it says .*{said}.* 2027-01-15"):
             use()

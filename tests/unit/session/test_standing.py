@@ -9,7 +9,7 @@ import pytest
 import dpsql
 from dpsql.catalog.model import Defaults, Person, Policy
 from dpsql.engines.registry import open_source
-from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger, NotPermitted, OverLimit
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.window import Window
 from dpsql.randomness import SYSTEM
@@ -326,8 +326,8 @@ def test_a_question_looks_at_the_ledger_once_for_each_thing_it_must_know(owner, 
     ana = owner.grant("ana", budget=1)
     asked = {
         "the grant": lambda: grant_of("ana", ledger=owner._ledger),
-        "the grant, what is stored": lambda: ana.cost(COUNT),
-        "the grant, what is stored, charge, store, what is left": lambda: ana.sql(COUNT),
+        "conditions, accounts, what is stored, accounts": lambda: ana.cost(COUNT),
+        "conditions, accounts, what is stored, accounts, accounts, charge, store, what is left": lambda: ana.sql(COUNT),
     }
     for what, ask in asked.items():
         looks.clear()
@@ -336,7 +336,7 @@ def test_a_question_looks_at_the_ledger_once_for_each_thing_it_must_know(owner, 
 
 
 def test_what_is_told_of_the_budget_is_what_is_left_by_then(owner):
-    """A query is planned under the accounts as they were; what it says of them is of the moment it is said."""
+    """A query was planned under the accounts as they were; what it says of them is of the moment it is said."""
     ana = owner.grant("ana", budget=1)
     old, young = ana.query(OLD), ana.query(f"{COUNT} WHERE age < 30")
     ana.sql(COUNT)
@@ -345,3 +345,18 @@ def test_what_is_told_of_the_budget_is_what_is_left_by_then(owner):
     assert old.run().budget.left == Fraction(1, 2)
     ana.sql(f"{COUNT} WHERE age < 40", epsilon=Fraction(2, 5))
     raised(BudgetExhausted, young.answered, match="more than your grant has left: 0.1\n")
+
+
+def test_a_limit_holds_for_what_an_answer_takes_by_now():
+    """A query that is kept: others have spent since it was planned, and its noise weighs more by now."""
+    owner = opened(delta=1e-6, delta_prime=1e-7)
+    ana = owner.grant("ana", budget=1)
+    other = owner.analyst("ana")
+    ana.sql("SET dp.max_cost = 0.12")
+    query = ana.query(COUNT, noise="laplace", epsilon=Fraction(1, 10))
+    for age in range(4):
+        other.sql(f"{COUNT} WHERE age > {age}", noise="gaussian", epsilon=Fraction(1, 40))
+    raised(OverLimit, query.answered, match="it would take 0.1348")
+    owner.close_promise("ended")
+    for late in (query.curve, query.two_worlds, query.answered, query.explain):
+        raised(NotPermitted, late, match="was closed")
