@@ -74,7 +74,8 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
         raised(BadParameter, lambda: ledger.grant("ana", epsilon=Fraction(11, 10)))
         raised(NotPermitted, lambda: ledger.account("bob"))
         assert ledger.account("ana").epsilon == 1
-        assert ledger.balance("ana", analyst="ana").accounts == (ledger.account(), ledger.account("ana"))
+        assert ledger.accounts("ana") == (ledger.account(), ledger.account("ana"))
+        assert ledger.balance("ana", analyst="ana").accounts == ledger.accounts("ana")
 
     def test_a_nameless_analyst_is_refused(self, tmp_path: Path) -> None:
         """The empty name must not stand for the source itself."""

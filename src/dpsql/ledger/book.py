@@ -192,6 +192,11 @@ class Ledger(ABC):
     users = _law(sayings.users)
     require_owned = _law(owners.require_owned)
 
+    def accounts(self, grant: str) -> tuple[Account, Account]:
+        """That of the source and that of a grant, as they stand at one moment."""
+        with self.reading() as page:
+            return _accounts(page, grant)
+
     def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
         """What the owner says now of the grant that pays for this analyst; None: that of their own name. Raises where
         they may not ask: nothing was granted, it was revoked, their token is for none or another, or the source is
@@ -204,7 +209,7 @@ class Ledger(ABC):
     def balance(self, grant: str, *, analyst: str) -> Balance:
         """What is left of this grant for an analyst, however it stands by now."""
         with self.reading() as page:
-            accounts = vows.account(page), vows.account(page, grant)
+            accounts = _accounts(page, grant)
             return Balance(accounts=accounts, ended=limits.end_of(page, grant, analyst=analyst), head=_head(page))
 
     def head(self) -> Head:
@@ -274,6 +279,10 @@ class Ledger(ABC):
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         with self.reading() as page:
             require_verified(page)
+
+
+def _accounts(page: Page, grant: str) -> tuple[Account, Account]:
+    return vows.account(page), vows.account(page, grant)
 
 
 def _head(page: Page) -> Head:

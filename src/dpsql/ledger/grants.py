@@ -140,8 +140,8 @@ def said(page: Page) -> dict[str, Granted | Revoked]:
 def granted_to(page: Page, analyst: str) -> Granted:
     """What was said last about the grant that pays for an analyst: the one that their token names, or that of their
     name. NotPermitted without one."""
-    require_name(analyst)
     account(page)  # where no promise holds, that is why
+    require_name(analyst)
     user = latest_fact(page, about_user(analyst), Issued)
     holder = analyst if user is None or user.user.grant is None else user.user.grant
     account(page, holder)  # where it has ended with its promise, that is why

@@ -177,7 +177,7 @@ class Place:
     @property
     def accounts(self) -> tuple[Account, Account]:
         """The promise to everybody, then the limit of the grant: both must grant."""
-        return self.balance.accounts
+        return self.planned_under or self.ledger.accounts(self.grant.to)
 
     @property
     def balance(self) -> Balance:

@@ -285,9 +285,7 @@ def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> N
     query = _permitted(sql, ask, place, session=session)
     if query.wanted.max_cost:  # whoever allows nothing asks what is free, and pays later
         query.require_allowed()
-    if not query.is_charged and not query.place.invented:
-        return
-    paying = query.place.ledger.balance(place.grant.to, analyst=place.analyst).accounts
+    paying = query.place.ledger.accounts(place.grant.to) if query.is_charged or query.place.invented else ()
     short = [account for account in paying if not admitted_by_all(query.inquiry.event, (account,))]
     if short:
         raise BudgetExhausted(
