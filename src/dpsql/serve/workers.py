@@ -50,6 +50,8 @@ _OPENING: Final = 60.0  # seconds in which a worker must have opened data and le
 _START: Final = 0.1  # seconds of processor time that a new worker takes
 _STARTING: Final = ""  # holds the workers that have never been there; no token has this name
 _RETRY: Final = 0.5  # seconds after which a worker is tried again that could not be started
+_SHORT: Final = 0.02  # seconds in which most requests are answered
+_CORES: Final = os.cpu_count() or 1
 _PIECE: Final = 65_536  # bytes of a reply that the server holds at once
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -337,15 +339,26 @@ class Worker:
 
 class Workers:
     """`most` processes. Whoever holds k of them gets another one only while more than k are free; among those who wait,
-    whoever holds the fewest goes first. Whoever has lost a worker holds it until it is replaced."""
+    whoever holds the fewest goes first. Whoever has lost a worker holds it until it is replaced.
+
+    Of requests that have just begun, only as many are answered at a time as there are cores: most take milliseconds,
+    and more at a time would only take turns, each with caches that the others have filled. One that takes longer keeps
+    nobody waiting.
+    """
 
     def __init__(self, opened: Opened, most: int, *, memory: int) -> None:
         """`opened` is called in each worker; make this before the first thread of the process. A worker that holds more
         than `memory` bytes after a request is replaced."""
         require_count(workers=most, at_most=_MOST)
         self._nursery, self._memory = Nursery(opened), memory
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._freed = threading.Condition(self._lock)
+        """For those who wait for a worker."""
+        self._missing = threading.Condition(self._lock)
+        """For the thread that replaces workers."""
         self._idle: list[Worker] = []
+        self._begun: dict[int, float] = {}
+        """When each process that works was given its request."""
         self._held: Counter[str] = Counter({_STARTING: most})
         self._lost = [_STARTING] * most
         """Who holds each of the workers that are not there."""
@@ -364,9 +377,10 @@ class Workers:
     def close(self) -> None:
         """End all workers; one that stores a drawn value ends afterwards."""
         self._nursery.close()
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify_all()
+            self._freed.notify_all()
+            self._missing.notify_all()
             for worker in self._idle:
                 worker.channel.close()
 
@@ -404,45 +418,53 @@ class Workers:
 
     def _taken(self, name: str, give_up: Callable[[], bool], tick: float) -> Worker | None:
         """A worker for a request of `name`; None where `give_up` says so before one is free."""
-        with self._changed:
+        with self._lock:
             self._waiting.append(name)
             try:
                 while not give_up():
                     if self._failure is not None and len(self._lost) == self._held.total():
                         raise self._failure.with_traceback(None)
                     if not self._may_have(name):
-                        self._changed.wait(tick)
+                        self._freed.wait(tick)
                         continue
                     worker = self._idle.pop()
                     self._held[name] += 1
                     if worker.is_alive:
+                        self._begun[worker.process] = time.monotonic()
                         return worker
-                    self._returned(worker, name, keep=False)
+                    self._lose(worker, name)
                 return None
             finally:
                 self._waiting.remove(name)
-                self._changed.notify_all()
+                self._freed.notify_all()
 
     def _may_have(self, name: str) -> bool:
-        held = self._held[name]
-        return held < len(self._idle) and all(held <= self._held[other] for other in self._waiting)
+        held, now = self._held[name], time.monotonic()
+        if held >= len(self._idle) or any(held > self._held[other] for other in self._waiting):
+            return False
+        return sum(now - begun < _SHORT for begun in self._begun.values()) < _CORES
 
     def _returned(self, worker: Worker, name: str, *, keep: bool) -> None:
-        with self._changed:
+        with self._lock:
+            del self._begun[worker.process]
             if keep:
                 self._idle.append(worker)
                 self._held[name] -= 1
             else:
-                worker.channel.close()  # it ends when it finds that
-                self._lost.append(name)
-            self._changed.notify_all()
+                self._lose(worker, name)
+            self._freed.notify_all()
+
+    def _lose(self, worker: Worker, name: str) -> None:
+        worker.channel.close()  # it ends when it finds that
+        self._lost.append(name)
+        self._missing.notify()
 
     def _replace_all(self) -> None:
         """Start a worker for each that is lost, for as long as the server lives."""
         failed = 0
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._lost or self._closed)
+            with self._lock:
+                self._missing.wait_for(lambda: self._lost or self._closed)
                 if self._closed:
                     return
             try:
@@ -451,18 +473,18 @@ class Workers:
             except DpsqlError as error:
                 failed += 1
                 if failed > 1:  # else it may have been ended from outside
-                    with self._changed:
+                    with self._lock:
                         self._failure = error
-                        self._changed.notify_all()
+                        self._freed.notify_all()
                 time.sleep(_RETRY)
 
     def _replace(self) -> None:
         worker = self._new()
-        with self._changed:
+        with self._lock:
             self._held[self._lost.pop(0)] -= 1
             self._idle.insert(0, worker)  # those that have answered before are faster
             self._failure = None
-            self._changed.notify_all()
+            self._freed.notify_all()
 
     def _new(self) -> Worker:
         channel, process = self._nursery.worker()

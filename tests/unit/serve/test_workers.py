@@ -5,6 +5,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections import Counter
+from types import SimpleNamespace
 
 from dpsql.errors import NoSource
 from dpsql.serve import workers
@@ -28,6 +30,36 @@ def test_a_worker_that_gets_no_socket_can_be_tried_again(monkeypatch):
 
     monkeypatch.setattr(socket, "socketpair", full)
     raised(NoSource, lambda: nursery.worker(), match="no worker process can be started")
+
+
+class Silent:
+    """The channel to a worker that waits for a request."""
+
+    def poll(self, seconds):
+        return False
+
+
+def test_of_requests_that_have_just_begun_only_as_many_are_answered_as_there_are_cores(monkeypatch):
+    """More would only take turns; one that takes longer keeps nobody waiting."""
+    now = [0.0]
+    monkeypatch.setattr(workers, "Nursery", lambda opened: Line())
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(workers, "_CORES", 2)
+    pool = workers.Workers(lambda: None, 9, memory=1)
+    pool._idle, pool._held = [workers.Worker(channel=Silent(), process=each) for each in range(9)], Counter()
+
+    def taken():
+        tries = iter(range(3))
+        return pool._taken("ana", lambda: next(tries, None) is None, 0.001)
+
+    first, second = taken(), taken()
+    assert taken() is None
+    pool._returned(second, "ana", keep=True)
+    assert taken() is second  # the last that has answered: its caches are the warmest
+    assert taken() is None
+    now[0] = workers._SHORT
+    assert {taken().process, taken().process}.isdisjoint({first.process, second.process})
+    assert taken() is None
 
 
 ANSWERING = """
