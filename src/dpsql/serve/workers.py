@@ -339,7 +339,8 @@ class Worker:
 
 class Workers:
     """`most` processes. Whoever holds k of them gets another one only while more than k are free; among those who wait,
-    whoever holds the fewest goes first. Whoever has lost a worker holds it until it is replaced.
+    whoever holds the fewest goes first, and of these whoever was given one the longest ago. Whoever has lost a worker
+    holds it until it is replaced.
 
     Of requests that have just begun, only as many are answered at a time as there are cores: most take milliseconds,
     and more at a time would only take turns, each with caches that the others have filled. One that takes longer keeps
@@ -357,8 +358,10 @@ class Workers:
         self._missing = threading.Condition(self._lock)
         """For the thread that replaces workers."""
         self._idle: list[Worker] = []
-        self._begun: dict[int, float] = {}
-        """When each process that works was given its request."""
+        self._begun: dict[Worker, float] = {}
+        """When each of those that work was given its request."""
+        self._given: dict[str, float] = {}
+        """When each name was given a worker last."""
         self._held: Counter[str] = Counter({_STARTING: most})
         self._lost = [_STARTING] * most
         """Who holds each of the workers that are not there."""
@@ -422,15 +425,16 @@ class Workers:
             self._waiting.append(name)
             try:
                 while not give_up():
-                    if self._failure is not None and len(self._lost) == self._held.total():
+                    if self._failure is not None and not self._idle and len(self._lost) == self._held.total():
                         raise self._failure.with_traceback(None)
-                    if not self._may_have(name):
-                        self._freed.wait(tick)
+                    full = self._full_for()
+                    if full or not self._may_have(name):
+                        self._freed.wait(min(full or tick, tick))
                         continue
                     worker = self._idle.pop()
                     self._held[name] += 1
                     if worker.is_alive:
-                        self._begun[worker.process] = time.monotonic()
+                        self._begun[worker] = self._given[name] = time.monotonic()
                         return worker
                     self._lose(worker, name)
                 return None
@@ -439,14 +443,21 @@ class Workers:
                 self._freed.notify_all()
 
     def _may_have(self, name: str) -> bool:
-        held, now = self._held[name], time.monotonic()
-        if held >= len(self._idle) or any(held > self._held[other] for other in self._waiting):
-            return False
-        return sum(now - begun < _SHORT for begun in self._begun.values()) < _CORES
+        turn = self._turn_of(name)
+        return self._held[name] < len(self._idle) and all(turn <= self._turn_of(other) for other in self._waiting)
+
+    def _turn_of(self, name: str) -> tuple[int, float]:
+        return self._held[name], self._given.get(name, 0.0)
+
+    def _full_for(self) -> float:
+        """Seconds until one more request may begin beside those that have just begun."""
+        now = time.monotonic()
+        new = [begun for begun in self._begun.values() if now - begun < _SHORT]
+        return 0.0 if len(new) < _CORES else min(new) + _SHORT - now
 
     def _returned(self, worker: Worker, name: str, *, keep: bool) -> None:
         with self._lock:
-            del self._begun[worker.process]
+            del self._begun[worker]
             if keep:
                 self._idle.append(worker)
                 self._held[name] -= 1

@@ -5,8 +5,11 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from types import SimpleNamespace
+
+import pytest
 
 from dpsql.errors import NoSource
 from dpsql.serve import workers
@@ -39,27 +42,67 @@ class Silent:
         return False
 
 
-def test_of_requests_that_have_just_begun_only_as_many_are_answered_as_there_are_cores(monkeypatch):
-    """More would only take turns; one that takes longer keeps nobody waiting."""
+@pytest.fixture
+def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(workers, "Nursery", lambda opened: Line())
     monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(workers, "_CORES", 2)
-    pool = workers.Workers(lambda: None, 9, memory=1)
-    pool._idle, pool._held = [workers.Worker(channel=Silent(), process=each) for each in range(9)], Counter()
+    return now
 
-    def taken():
-        tries = iter(range(3))
-        return pool._taken("ana", lambda: next(tries, None) is None, 0.001)
 
-    first, second = taken(), taken()
-    assert taken() is None
+def pool_of(monkeypatch, count, *, cores):
+    monkeypatch.setattr(workers, "Nursery", lambda opened: Line())
+    monkeypatch.setattr(workers, "_CORES", cores)
+    pool = workers.Workers(lambda: None, count, memory=1)
+    pool._idle = [workers.Worker(channel=Silent(), process=7) for _ in range(count)]  # ids are used again
+    pool._held, pool._lost = Counter(), []
+    return pool
+
+
+def taken(pool, name="ana"):
+    """A worker, or None where the rules give none yet."""
+    tries = iter(range(3))
+    return pool._taken(name, lambda: next(tries, None) is None, 0.001)
+
+
+def test_of_requests_that_have_just_begun_only_as_many_are_answered_as_there_are_cores(monkeypatch, clock):
+    """More would only take turns; one that takes longer keeps nobody waiting."""
+    pool = pool_of(monkeypatch, 9, cores=2)
+    first, second = taken(pool), taken(pool)
+    assert taken(pool) is None
     pool._returned(second, "ana", keep=True)
-    assert taken() is second  # the last that has answered: its caches are the warmest
-    assert taken() is None
-    now[0] = workers._SHORT
-    assert {taken().process, taken().process}.isdisjoint({first.process, second.process})
-    assert taken() is None
+    assert taken(pool) is second  # the last that has answered: its caches are the warmest
+    assert taken(pool) is None
+    clock[0] = workers._SHORT
+    assert not {taken(pool), taken(pool)} & {first, second, None}
+    assert taken(pool) is None
+
+
+def test_whoever_was_given_a_worker_the_longest_ago_goes_first(monkeypatch, clock):
+    """Else a name with many short requests would go as often before another one as it has threads that wait."""
+    pool = pool_of(monkeypatch, 2, cores=1)
+    for name in ("bob", "ana"):
+        clock[0] += 1
+        pool._returned(taken(pool, name), name, keep=True)
+    pool._waiting += ["ana", "bob"]
+    assert (pool._may_have("ana"), pool._may_have("bob")) == (False, True)
+    assert pool._may_have("eve")  # has never been given one
+
+
+def test_who_waits_for_a_short_request_is_woken_when_it_is_none_any_more(monkeypatch):
+    pool = pool_of(monkeypatch, 2, cores=1)
+    begun = time.monotonic()
+    assert None not in {pool._taken(name, lambda: False, 60) for name in ("ana", "bob")}
+    assert time.monotonic() - begun < 30
+
+
+def test_one_worker_that_cannot_be_replaced_does_not_keep_those_that_are_there_from_answering(monkeypatch):
+    pool = pool_of(monkeypatch, 2, cores=1)
+    pool._lost, pool._failure = ["ana"], NoSource("no worker process can be started", why="", fix="")
+    pool._held["ana"] = 1
+    assert taken(pool, "bob") is not None
+    pool._idle.clear()
+    pool._lost.append("bob")
+    raised(NoSource, lambda: taken(pool, "eve"))
 
 
 ANSWERING = """
