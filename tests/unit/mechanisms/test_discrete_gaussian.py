@@ -53,6 +53,16 @@ def test_law_by_summation(sigma_squared):
         assert tail <= mp(law.tail(m)) <= tail * (1 + 3e-16)
 
 
+@pytest.mark.parametrize("sigma", [37, 60, 150])
+@pytest.mark.parametrize("share", [0, Fraction(1, 3), 2, 5, 12])
+def test_tails_of_wide_laws_by_summation(sigma, share):
+    """Where sums are taken by Euler and Maclaurin, as far out as that goes and beyond."""
+    m = int(sigma * share)
+    true, _ = law_by_summation(Fraction(sigma**2), 25 * sigma)
+    tail = 2 * mpmath.fsum(true[x] for x in range(m + 1, 25 * sigma + 1))
+    assert tail <= mp(DiscreteGaussianLaw(sigma_squared=Fraction(sigma**2)).tail(m)) <= tail * (1 + 2.3e-16)
+
+
 @given(st.fractions(Fraction(1, 10**4), 10**12, max_denominator=10**4))
 def test_variance_is_never_above_sigma_squared(sigma_squared):
     assert DiscreteGaussianLaw(sigma_squared=sigma_squared).variance <= sigma_squared * (1 + Fraction(1, 2**52))
