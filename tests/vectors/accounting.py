@@ -1,5 +1,6 @@
 """Golden values of composition, zCDP, RDP, loss distributions and subsampling."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
@@ -9,22 +10,15 @@ from dpsql.accounting import rdp as renyi
 from dpsql.accounting.adaptive import compose_adaptive_het
 from dpsql.accounting.basic import compose_basic
 from dpsql.accounting.parallel import Partition, compose_parallel, parts_touched
+from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.accounting.workload import repeat_cost
+from dpsql.mechanisms.gaussian import gaussian_delta, gaussian_epsilon
 from dpsql.privacy.divergence import subsample_release_params
+from dpsql.privacy.events import BoundedRange, Pure
+from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
 from tests.oracles import curves
-from tests.oracles.accounting import (
-    RELATION,
-    amplified_response,
-    bounded_range_rho,
-    compose_rho,
-    heterogeneous_delta,
-    mironov_epsilon,
-    optimal_grid_point,
-    pure_rho,
-    standard_epsilon,
-    standard_rho,
-)
+from tests.oracles.accounting import amplified_response, heterogeneous_delta, standard_epsilon, standard_rho
 from tests.vectors.errata import parallel_by_position, per_query_without_two
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation, taken, whole
 
@@ -63,8 +57,24 @@ def _rdp_of_gaussians(
 ) -> Outputs:
     curve = {order: k * Fraction(renyi.gaussian_rdp(alpha=order, sigma=sigma, l2=sensitivity_l2)) for order in orders}
     epsilon, order = min((renyi.improved_epsilon(alpha=at, rdp=rdp, delta=delta), at) for at, rdp in curve.items())
-    exactly = curves.gaussian_exact_epsilon(sigma=sigma, l2=sensitivity_l2, k=k, delta=delta)
+    exactly = gaussian_epsilon(l2=sensitivity_l2 * math.sqrt(k), sigma=sigma, delta=delta)
     return {"epsilon": epsilon, "optimal_order": order, "epsilon_exact": exactly}
+
+
+def _smallest_epsilon(k: int, epsilon: float, target_delta: float, delta: float = 0.0) -> Outputs:
+    points = [optimal.compose_optimal(k=k, epsilon=epsilon, delta=delta, i=i) for i in range(k // 2 + 1)]
+    smallest = min((point for point in points if point.delta <= target_delta), key=lambda point: point.epsilon)
+    curve = optimal.optimal_epsilon(k=k, epsilon=epsilon, delta=delta, target_delta=target_delta)
+    return {**taken(smallest, epsilon_grid_thm3_3="epsilon", i="i"), "epsilon_exact_curve": curve}
+
+
+def _sampled_gaussian(
+    q: float, sigma: float, epsilon: float, neighbours: str = "add_remove", sensitivity_l2: float = 1.0
+) -> Outputs:
+    if relation(neighbours) is not ADD_REMOVE:
+        raise ValueError("the curve is of a person who may be in the sample or not exist")
+    remove, add = curves.sampled_gaussian_delta(rate=q, sigma=sigma / sensitivity_l2, epsilon=epsilon)
+    return {"delta_remove": remove, "delta_add": add, "delta": max(remove, add)}
 
 
 def _released_subsample(n: int, m: int, epsilon: float, neighbours: str = "change_one") -> Outputs:
@@ -75,8 +85,11 @@ def _released_subsample(n: int, m: int, epsilon: float, neighbours: str = "chang
 
 def _scheme(text: str) -> subsampling.Scheme:
     """The first scheme a description such as "poisson/add_remove or without_replacement/change_one" names."""
-    for scheme in subsampling.Scheme:
-        if f"{scheme.value}/{RELATION[scheme].value}" in text or text == scheme.value:
+    for scheme, among in (
+        (subsampling.Scheme.POISSON, ADD_REMOVE),
+        (subsampling.Scheme.WITHOUT_REPLACEMENT, CHANGE_ONE),
+    ):
+        if f"{scheme.value}/{among.value}" in text or text == scheme.value:
             return scheme
     raise ValueError(f"scheme={text!r} names no sampling scheme with an amplification theorem")
 
@@ -119,16 +132,7 @@ READINGS: Final[Readings] = {
             delta_i="delta_i",
             delta_total="delta",
         ),
-        lambda k, epsilon, target_delta, delta=0.0: {
-            **taken(
-                optimal_grid_point(k=k, epsilon=epsilon, delta=delta, target_delta=target_delta),
-                epsilon_grid_thm3_3="epsilon",
-                i="i",
-            ),
-            "epsilon_exact_curve": optimal.optimal_epsilon(
-                k=k, epsilon=epsilon, delta=delta, target_delta=target_delta
-            ),
-        },
+        _smallest_epsilon,
         lambda epsilons, deltas, delta_slack: taken(
             compose_adaptive_het(epsilons=epsilons, deltas=deltas, slack_delta=delta_slack),
             terms="terms",
@@ -145,10 +149,7 @@ READINGS: Final[Readings] = {
         lambda rho, delta: {
             "epsilon_standard": standard_epsilon(rho=rho, delta=delta),
             "epsilon_cks_optimal": zcdp.optimal_epsilon(rho=rho, delta=delta),
-            # Gaussian noise of this ρ at sensitivity 1, to double precision.
-            "epsilon_exact_if_gaussian": curves.gaussian_exact_epsilon(
-                sigma=zcdp.gaussian_sigma(rho=rho, l2=1), l2=1, k=1, delta=delta
-            ),
+            "epsilon_exact_if_gaussian": gaussian_epsilon(l2=1, sigma=zcdp.gaussian_sigma(rho=rho, l2=1), delta=delta),
         },
         lambda epsilon, delta: {
             "rho": standard_rho(epsilon=epsilon, delta=delta),
@@ -156,10 +157,10 @@ READINGS: Final[Readings] = {
         },
         lambda sigma, sensitivity_l2: {"rho": zcdp.gaussian_rho(sigma=sigma, l2=sensitivity_l2)},
         lambda epsilon: {
-            "rho_generic": pure_rho(epsilon=epsilon),
-            "rho_exponential_mechanism_bounded_range": bounded_range_rho(epsilon=epsilon),
+            "rho_generic": triple(Pure(epsilon=epsilon)).rho,
+            "rho_exponential_mechanism_bounded_range": triple(BoundedRange(epsilon=epsilon)).rho,
         },
-        lambda rhos: {"rho": compose_rho(rhos=rhos)},
+        lambda rhos: {"rho": sum((Triple(epsilon=None, delta=Fraction(0), rho=exact(rho)) for rho in rhos), FREE).rho},
     ),
     "rdp": (
         lambda alpha, epsilon0: {"rdp": renyi.laplace_rdp(alpha=alpha, epsilon=epsilon0)},
@@ -167,33 +168,26 @@ READINGS: Final[Readings] = {
         lambda alpha, sigma, sensitivity_l2: {"rdp": renyi.gaussian_rdp(alpha=alpha, sigma=sigma, l2=sensitivity_l2)},
         lambda q, sigma, alpha: {"rdp": renyi.subsampled_gaussian_rdp(alpha=whole(alpha), sigma=sigma, rate=q)},
         lambda alpha, rdp, delta: {
-            "epsilon_mironov": mironov_epsilon(alpha=alpha, rdp=rdp, delta=delta),
+            "epsilon_mironov": rdp + math.log(1 / delta) / (alpha - 1),
             "epsilon_improved": renyi.improved_epsilon(alpha=alpha, rdp=rdp, delta=delta),
         },
         _rdp_of_gaussians,
     ),
     "pld": (
-        lambda epsilon0, epsilon: {"delta": curves.laplace_delta(epsilon0=epsilon0, epsilon=epsilon)},
+        lambda epsilon0, epsilon: {"delta": max(0.0, -math.expm1((epsilon - epsilon0) / 2))},
         lambda epsilon0, k, epsilon: {"delta": curves.composed_laplace_delta(epsilon0=epsilon0, k=k, epsilon=epsilon)},
         lambda epsilon0, k, epsilon: {
             "delta": curves.randomized_response_delta(epsilon0=epsilon0, k=k, epsilon=epsilon)
         },
         lambda sigma, k, epsilon, sensitivity_l2=1.0: {
-            "delta": curves.gaussian_delta(sigma=sigma, l2=sensitivity_l2, k=k, epsilon=epsilon)
+            "delta": gaussian_delta(l2=sensitivity_l2 * math.sqrt(k), sigma=sigma, epsilon=epsilon)
         },
         lambda laplace_epsilon0, sigma, epsilon, sensitivity_l2=1.0: {
             "delta": curves.laplace_and_gaussian_delta(
-                laplace_epsilon0=laplace_epsilon0, sigma=sigma, l2=sensitivity_l2, epsilon=epsilon
+                epsilon0=laplace_epsilon0, mu=Fraction(sensitivity_l2) / Fraction(sigma), epsilon=epsilon
             )
         },
-        lambda q, sigma, epsilon, neighbours="add_remove", sensitivity_l2=1.0: taken(
-            curves.sampled_gaussian_delta(
-                rate=q, sigma=sigma, l2=sensitivity_l2, epsilon=epsilon, neighbours=relation(neighbours)
-            ),
-            delta_remove="remove",
-            delta_add="add",
-            delta="delta",
-        ),
+        _sampled_gaussian,
     ),
     "subsampling": (
         lambda epsilon, q, delta=0.0, scheme="poisson/add_remove": taken(

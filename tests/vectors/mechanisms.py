@@ -1,5 +1,6 @@
 """Golden values of additive noise: Laplace, Gaussian, their discrete laws, and noise that follows a smooth bound."""
 
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -8,13 +9,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, rho_for
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.privacy.rounding import exact
-from tests.oracles import discrete_gaussian_curve
-from tests.oracles.mechanisms import (
-    heavy_tail_normaliser,
-    heavy_tail_variance_is_finite,
-    laplace_failure,
-    laplace_sample_size_rule,
-)
+from tests.oracles import discrete_gaussian
 from tests.oracles.smooth_loss import cauchy_worst_loss_found
 from tests.vectors.errata import classic_sigma_without_its_precondition
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, whole, written
@@ -22,7 +17,7 @@ from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, whole, wri
 
 def _laplace_sup_norm(sensitivity_l1: float, epsilon: float, k: int, beta: float) -> Outputs:
     union = laplace.laplace_accuracy_union(l1=sensitivity_l1, epsilon=epsilon, beta=beta, outputs=k)
-    failure = laplace_failure(l1=sensitivity_l1, epsilon=epsilon, alpha=union, outputs=k)
+    failure = -math.expm1(k * math.log1p(-math.exp(-union * epsilon / sensitivity_l1)))
     return {
         "alpha_union_bound": union,
         "alpha_exact": laplace.laplace_accuracy_exact(l1=sensitivity_l1, epsilon=epsilon, beta=beta, outputs=k),
@@ -39,7 +34,7 @@ def _laplace_mean_tail(n: int, epsilon: float, t: float) -> Outputs:
 def _laplace_planning(epsilon: float, alpha: float) -> Outputs:
     cost, error, quarter = written(epsilon), written(alpha), Fraction(1, 4)
     return {
-        "n_laplace_seed_rule": laplace_sample_size_rule(epsilon=cost, alpha=error, neighbours=CHANGE_ONE),
+        "n_laplace_seed_rule": math.ceil(2 / (cost * error)),
         "n_laplace_exact_for_beta_quarter": laplace.laplace_sample_size(
             epsilon=cost, alpha=error, beta=quarter, neighbours=CHANGE_ONE
         ),
@@ -97,10 +92,8 @@ def _discrete_gaussian_law(sigma: float) -> Outputs:
 
 
 def _discrete_gaussian_calibration(sensitivity: float, epsilon: float, delta: float) -> Outputs:
-    spread = discrete_gaussian_curve.discrete_gaussian_sigma_squared(
-        shift=whole(sensitivity), epsilon=epsilon, delta=delta
-    )
-    return {"sigma": float(spread) ** 0.5, "sigma_squared": spread}
+    spread = discrete_gaussian.discrete_gaussian_sigma_squared(shift=whole(sensitivity), epsilon=epsilon, delta=delta)
+    return {"sigma": spread**0.5, "sigma_squared": spread}
 
 
 def _smooth_laplace(epsilon: float, delta: float, S: float) -> Outputs:
@@ -172,13 +165,13 @@ READINGS: Final[Readings] = {
     "discrete_gaussian": (
         _discrete_gaussian_law,
         lambda sigma, sensitivity, epsilon: {
-            "delta": discrete_gaussian_curve.discrete_gaussian_delta(
-                sigma_squared=exact(sigma) ** 2, shift=whole(sensitivity), epsilon=exact(epsilon)
+            "delta": discrete_gaussian.discrete_gaussian_delta(
+                sigma_squared=sigma**2, shift=whole(sensitivity), epsilon=epsilon
             )
         },
         lambda sigma, sensitivity, delta: {
-            "epsilon": discrete_gaussian_curve.discrete_gaussian_epsilon(
-                sigma_squared=exact(sigma) ** 2, shift=whole(sensitivity), delta=delta
+            "epsilon": discrete_gaussian.discrete_gaussian_epsilon(
+                sigma_squared=sigma**2, shift=whole(sensitivity), delta=delta
             )
         },
         _discrete_gaussian_calibration,
@@ -187,9 +180,9 @@ READINGS: Final[Readings] = {
         lambda epsilon, gamma, S: {
             "beta_max": smooth_noise.cauchy_beta(epsilon=epsilon, gamma=gamma),
             "noise_scale": smooth_noise.smooth_cauchy_scale(bound=S, epsilon=epsilon, gamma=gamma),
-            "density_normaliser": heavy_tail_normaliser(gamma=gamma),
+            "density_normaliser": 2 * math.pi / gamma / math.sin(math.pi / gamma),
             "max_privacy_loss_found": cauchy_worst_loss_found(epsilon=epsilon, gamma=gamma, points=8001),
-            "variance_finite": heavy_tail_variance_is_finite(gamma=gamma),
+            "variance_finite": gamma > 3,
         },
         _smooth_laplace,
         _smooth_groups,

@@ -1,11 +1,17 @@
 """Golden values of the promise itself: definition, divergence, group privacy, tails, worked examples."""
 
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Final
+
+import mpmath
+from scipy import stats
 
 from dpsql.accounting.basic import compose_basic
 from dpsql.accounting.filters import BasicFilter
 from dpsql.accounting.parallel import Partition, compose_parallel
+from dpsql.mechanisms.gaussian import gaussian_epsilon
 from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.mechanisms.scores import scores_are_monotone, selection_scale
 from dpsql.privacy import divergence, tails
@@ -13,16 +19,8 @@ from dpsql.privacy.database import l1_distance, size, to_histogram
 from dpsql.privacy.divergence import hockey_stick, kl_bound, post_process
 from dpsql.privacy.events import Approximate
 from dpsql.privacy.group import group_delta
+from dpsql.privacy.shifts import GaussianShift, GeometricShift, LaplaceShift
 from dpsql.privacy.unit import Neighbours
-from tests.oracles.privacy import (
-    binomial_tail,
-    chernoff_multiplicative_lower,
-    gaussian_group_delta,
-    gaussian_kl,
-    group_delta_loose,
-    log_factorial,
-)
-from tests.oracles.shifts import GaussianShift, GeometricShift, LaplaceShift
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, taken, written
 
 
@@ -32,43 +30,55 @@ def _merged_outcomes(P: list[float], Q: list[float], merge: list[list[int]], eps
     return {"delta_before": hockey_stick(P, Q, epsilon=epsilon), "delta_after": hockey_stick(*after, epsilon=epsilon)}
 
 
-def _noise(noise: LaplaceShift | GaussianShift | GeometricShift, epsilon: float) -> dict[str, Any]:
-    return {
-        "kl": noise.kl(),
-        "max_divergence": noise.max_divergence(),
-        "tv": noise.total_variation(),
-        "hockey_stick": noise.hockey_stick(epsilon=epsilon),
-    }
-
-
 def _laplace_noise(shift: float, scale: float, epsilon: float, delta: float) -> Outputs:
-    noise = LaplaceShift(shift=shift, scale=scale)
+    mu, largest = shift / scale, LaplaceShift(shift=shift, scale=scale).max_divergence()
     return {
-        **_noise(noise, epsilon),
-        "delta_approx_max_divergence": noise.approx_max_divergence(delta=delta),
-        "kl_bound_eps_eeps_minus_1": kl_bound(epsilon=noise.max_divergence(), tight=False),
-        "kl_bound_tight_eps_tanh": kl_bound(epsilon=noise.max_divergence(), tight=True),
+        "kl": mu + math.expm1(-mu),
+        "max_divergence": largest,
+        "tv": -math.expm1(-mu / 2),
+        "hockey_stick": max(0.0, -math.expm1((epsilon - mu) / 2)),
+        "delta_approx_max_divergence": max(0.0, mu + 2 * math.log1p(-delta)),
+        "kl_bound_eps_eeps_minus_1": kl_bound(epsilon=largest, tight=False),
+        "kl_bound_tight_eps_tanh": kl_bound(epsilon=largest, tight=True),
     }
 
 
 def _gaussian_noise(shift: float, sigma: float, epsilon: float, delta: float) -> Outputs:
     noise = GaussianShift(shift=shift, sigma=sigma)
     return {
-        **_noise(noise, epsilon),
-        "delta_approx_max_divergence": noise.approx_max_divergence(delta=delta),
-        "renyi_alpha_2": noise.renyi(alpha=2),
+        "kl": (shift / sigma) ** 2 / 2,
+        "max_divergence": math.inf,
+        "tv": noise.hockey_stick(epsilon=0),
+        "hockey_stick": noise.hockey_stick(epsilon=epsilon),
+        "delta_approx_max_divergence": gaussian_epsilon(l2=shift, sigma=sigma, delta=delta),
+        "renyi_alpha_2": (shift / sigma) ** 2,
+    }
+
+
+def _geometric_noise(epsilon: float, shift: int, hs_epsilon: float) -> Outputs:
+    noise, p = GeometricShift(epsilon=epsilon, shift=shift), math.exp(-epsilon)
+    return {
+        "kl": epsilon * (shift - 2 * math.fsum(p**j for j in range(1, shift + 1)) / (1 + p)),
+        "max_divergence": epsilon * shift,
+        "tv": noise.hockey_stick(epsilon=0),
+        "hockey_stick": noise.hockey_stick(epsilon=hs_epsilon),
     }
 
 
 def _gaussian_group(sigma: float, k: int, epsilon: float, l2: float = 1.0) -> Outputs:
     share = written(epsilon) / k
-    alone = gaussian_group_delta(sigma=sigma, l2=l2, size=1, epsilon=share)
+    alone = GaussianShift(shift=l2, sigma=sigma).hockey_stick(epsilon=share)
     generic = group_delta(epsilon=share, delta=alone, size=k)
     spellings = {f"{float(share):g}", repr(float(share)), *(f"{float(share):.{places}f}" for places in range(1, 5))}
     return {
-        "exact_delta": gaussian_group_delta(sigma=sigma, l2=l2, size=k, epsilon=epsilon),
+        "exact_delta": GaussianShift(shift=k * l2, sigma=sigma).hockey_stick(epsilon=epsilon),
         **{f"generic_from_eps_{spelling.replace('.', 'p')}": generic for spelling in spellings},
     }
+
+
+def _binomial_tail(n: int, p: Fraction, above: Fraction) -> float:
+    """Pr[X > above] of X binomial(n, p)."""
+    return float(stats.binom.sf(math.floor(above), n, float(p)))
 
 
 def _additive_chernoff(n: int, p: float, t: float) -> Outputs:
@@ -76,7 +86,7 @@ def _additive_chernoff(n: int, p: float, t: float) -> Outputs:
     return {
         "bound_one_sided": bound,
         "bound_two_sided": 2 * bound,
-        "exact_binomial_tail_strict": binomial_tail(n=n, p=written(p), above=above),
+        "exact_binomial_tail_strict": _binomial_tail(n, written(p), above),
     }
 
 
@@ -84,8 +94,8 @@ def _multiplicative_chernoff(n: int, p: float, relative: float) -> Outputs:
     mean, share = written(p), written(relative)
     return {
         "upper_tail_bound": tails.chernoff_multiplicative_upper(n=n, mean=mean, t=share),
-        "lower_tail_bound": chernoff_multiplicative_lower(n=n, mean=mean, t=share),
-        "exact_upper_tail_strict": binomial_tail(n=n, p=mean, above=n * mean * (1 + share)),
+        "lower_tail_bound": math.exp(-n * p * relative**2 / 2),
+        "exact_upper_tail_strict": _binomial_tail(n, mean, n * mean * (1 + share)),
     }
 
 
@@ -180,14 +190,16 @@ READINGS: Final[Readings] = {
         lambda P, Q, delta: {"correct_by_sets": divergence.approx_max_divergence(P, Q, delta=delta)},
         _laplace_noise,
         _gaussian_noise,
-        lambda mu1, sigma1, mu2, sigma2: {"kl": gaussian_kl(mean_p=mu1, sigma_p=sigma1, mean_q=mu2, sigma_q=sigma2)},
-        lambda epsilon, shift, hs_epsilon: _noise(GeometricShift(epsilon=epsilon, shift=shift), hs_epsilon),
+        lambda mu1, sigma1, mu2, sigma2: {
+            "kl": math.log(sigma2 / sigma1) + (sigma1**2 + (mu1 - mu2) ** 2) / (2 * sigma2**2) - 0.5
+        },
+        _geometric_noise,
         lambda epsilon: {
             "seed_bound": kl_bound(epsilon=epsilon, tight=False),
             "tight_bound_attained_by_rr": kl_bound(epsilon=epsilon, tight=True),
         },
         lambda mu, epsilon: {
-            "prob_loss_exceeds_eps": GaussianShift(shift=mu, sigma=1).loss_tail(epsilon=epsilon),
+            "prob_loss_exceeds_eps": mpmath.ncdf(mu / 2 - epsilon / mu),
             "delta": GaussianShift(shift=mu, sigma=1).hockey_stick(epsilon=epsilon),
         },
     ),
@@ -195,7 +207,7 @@ READINGS: Final[Readings] = {
         lambda epsilon, delta, k: {
             "epsilon": k * written(epsilon),
             "delta": group_delta(epsilon=epsilon, delta=delta, size=k),
-            "delta_loose": group_delta_loose(epsilon=epsilon, delta=delta, size=k),
+            "delta_loose": k * math.exp((k - 1) * epsilon) * delta,
         },
         _gaussian_group,
     ),
@@ -206,7 +218,7 @@ READINGS: Final[Readings] = {
             tails.azuma_bound(k=k, alpha=alpha, beta=beta, z=z), threshold="threshold", prob_bound="probability"
         ),
         lambda n: {
-            "ln_factorial": log_factorial(n=n),
+            "ln_factorial": math.lgamma(n + 1),
             **taken(tails.stirling_log_factorial(n=n), ln_stirling="approximation", ln_lower="lower", ln_upper="upper"),
         },
     ),

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import comb
 from typing import Any, Final
 
 from dpsql.mechanisms import exponential, partition_threshold, sparse_vector
@@ -10,18 +12,9 @@ from dpsql.mechanisms import randomized_response as survey
 from dpsql.mechanisms.gaussian import gaussian_sigma
 from dpsql.mechanisms.laplace import Laplace, laplace_sample_size
 from dpsql.mechanisms.partitions import keep_probability, split_delta
+from dpsql.mechanisms.quantile import _exact_exponents
 from dpsql.mechanisms.scores import selection_scale
 from tests.oracles.laws import first_above_probabilities, noisy_max_probabilities, permute_and_flip_probabilities
-from tests.oracles.mechanisms import (
-    above_threshold_accuracy,
-    kary_observed,
-    kary_variance,
-    laplace_threshold_union,
-    quantile_probabilities,
-    rr_sample_size,
-    rr_tail,
-    wrong_outcome_bound,
-)
 from tests.vectors.errata import notes_noisy_max_scale, notes_survey_mean_expected
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, written
 
@@ -55,8 +48,8 @@ def _exponential_ratio(
 def _wrong_outcome(count_A: float, count_B: float, epsilon: float) -> Outputs:
     """The wrong outcome is the one with fewer votes."""
     fewer, more = sorted((count_A, count_B))
-    t, bound = wrong_outcome_bound(gap=more - fewer, candidates=2, sensitivity=1, epsilon=epsilon)
-    return {"prob_wrong_exact": _exponential([fewer, more], epsilon, 1)["probs"][0], "bound": bound, "t": t}
+    t = (more - fewer) * epsilon / 2 - math.log(2)
+    return {"prob_wrong_exact": _exponential([fewer, more], epsilon, 1)["probs"][0], "bound": math.exp(-t), "t": t}
 
 
 def _utility_bound(
@@ -129,32 +122,42 @@ def _two_coin(p_truth_coin: float, p_heads_second: float) -> Outputs:
 
 
 def _k_ary(epsilon: float, k: int, n: int, true_freq: float) -> Outputs:
-    keep, share = survey.kary_keep_probability(epsilon=epsilon, categories=k), written(true_freq)
+    p, share = survey.kary_keep_probability(epsilon=epsilon, categories=k), written(true_freq)
+    q = (1 - p) / (k - 1)
     return {
-        "p_keep": keep,
-        "q_other": (1 - keep) / (k - 1),
-        "expected_observed_freq": kary_observed(share=share, epsilon=epsilon, categories=k),
-        "variance_estimator": kary_variance(share=share, size=n, epsilon=epsilon, categories=k),
+        "p_keep": p,
+        "q_other": q,
+        "expected_observed_freq": q + share * (p - q),
+        "variance_estimator": (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (n * (p - q) ** 2),
     }
 
 
 def _exact_tail(gamma: float, n: int, ones: int) -> Outputs:
     exactly, share = written(gamma), Fraction(ones, n)
     variance, radius_squared = survey.rr_variance(gamma=exactly, size=n), 1 / (exactly**2 * n)
+    truth, lie = survey.HALF + exactly, survey.HALF - exactly
+    tail = sum(  # over how many of either side report yes
+        comb(ones, yes) * truth**yes * lie ** (ones - yes) * comb(n - ones, no) * lie**no * truth ** (n - ones - no)
+        for yes in range(ones + 1)
+        for no in range(n - ones + 1)
+        if ((Fraction(yes + no, n) - lie) / (2 * exactly) - share) ** 2 >= radius_squared
+    )
     return {
         "mean_debiased": share,
         "mean_of_raw_y_is_biased": notes_survey_mean_expected(share=share, gamma=exactly),
         "variance": variance,
         "radius": 1 / (gamma * math.sqrt(n)),
-        "exact_tail_prob": rr_tail(gamma=exactly, size=n, ones=ones, radius_squared=radius_squared),
+        "exact_tail_prob": tail,
         "chebyshev": variance / radius_squared,
     }
 
 
 def _sample_size(epsilon: float, alpha: float, beta: float) -> Outputs:
     numbers = {"epsilon": written(epsilon), "alpha": written(alpha), "beta": written(beta)}
+    gamma = survey.kary_keep_probability(epsilon=numbers["epsilon"], categories=2) - survey.HALF
+    one = survey.rr_variance(gamma=gamma, size=1)
     return {
-        "n_rr_chebyshev": rr_sample_size(**numbers),
+        "n_rr_chebyshev": math.ceil(one / (numbers["alpha"] ** 2 * numbers["beta"])),
         "n_laplace": laplace_sample_size(**numbers, neighbours=CHANGE_ONE),
     }
 
@@ -218,7 +221,7 @@ def _laplace_tau(epsilon: float, delta: float, max_partitions_contributed: int =
     return {
         "noise_scale": scale,
         "tau": tau,
-        "tau_union_bound": laplace_threshold_union(epsilon=epsilon, delta=delta, **keys),
+        "tau_union_bound": linf + Laplace(scale=float(scale)).ppf(1 - Fraction(delta) / max_partitions_contributed),
         "keep_prob_single_user": Laplace(scale=float(scale)).tail(tau - linf),
     }
 
@@ -239,6 +242,20 @@ def _gaussian_strategy(
     return {"sigma": sigma, **_gaussian_tau(sigma, threshold_delta, max_partitions_contributed)}
 
 
+def _quantile(
+    data: Sequence[float], lower: float, upper: float, q: float, epsilon: float, utility_sensitivity: float
+) -> Outputs:
+    """A point in the gap after i of n values has density proportional to exp(−ε·|i − q·n| / 2Δ) (Smith 2011)."""
+    edges = list(map(Fraction, [lower, *sorted(min(max(x, lower), upper) for x in data), upper]))
+    lengths = [right - left for left, right in pairwise(edges)]
+    exponents = _exact_exponents(lengths, q=Fraction(q), scale=2 * Fraction(utility_sensitivity) / Fraction(epsilon))
+    weights = [length * math.exp(-exponent) for length, exponent in zip(lengths, exponents, strict=True)]
+    shares = [weight / math.fsum(weights) for weight in weights]
+    middles = [(left + right) / 2 for left, right in pairwise(edges)]
+    mean = math.fsum(share * middle for share, middle in zip(shares, middles, strict=True))
+    return {"interval_probs": shares, "expected_output": mean}
+
+
 READINGS: Final[Readings] = {
     "exponential_mechanism": (_exponential, _exponential_ratio, _wrong_outcome, _utility_bound),
     "report_noisy_max": (_noisy_max, _noisy_max_ratio),
@@ -253,18 +270,10 @@ READINGS: Final[Readings] = {
     "svt": (
         lambda epsilon, c, sensitivity, monotonic=False: _allocation(epsilon, c, sensitivity, monotonic, "optimal"),
         lambda epsilon, c, sensitivity, monotonic=False: _allocation(epsilon, c, sensitivity, monotonic, "half"),
-        lambda epsilon, k, beta: {"alpha": above_threshold_accuracy(epsilon=epsilon, queries=k, beta=beta)},
+        lambda epsilon, k, beta: {"alpha": 8 * (math.log(k) + math.log(2 / beta)) / epsilon},
         _first_above,
     ),
-    "quantile": (
-        lambda data, lower, upper, q, epsilon, utility_sensitivity: taken(
-            quantile_probabilities(
-                data=data, lower=lower, upper=upper, q=q, epsilon=epsilon, sensitivity=utility_sensitivity
-            ),
-            interval_probs="intervals",
-            expected_output="mean",
-        ),
-    ),
+    "quantile": (_quantile,),
     "partition_selection": (
         lambda epsilon, delta, n_users, max_partitions_contributed=1: {
             "keep_prob": _kept(epsilon, delta, n_users, max_partitions_contributed)["keep_prob_delta_over_k"]

@@ -13,7 +13,7 @@ from dpsql.sensitivity.aggregates import Aggregate, Column, Count, Mean, Outside
 from dpsql.sensitivity.brute_force import brute_force_local
 from dpsql.sensitivity.global_ import global_sensitivity
 from dpsql.sensitivity.local import local_sensitivity
-from tests.oracles.sensitivity import breakpoints, mean_move_of_one_more
+from tests.oracles.sensitivity import breakpoints
 from tests.vectors.errata import rows_with_one_zero_less
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation
 
@@ -131,7 +131,7 @@ READINGS: Final[Readings] = {
         _sums_without_bounds,
         lambda lower, upper, n: {
             "change_one_n_public": _l1(Mean(column=_column(lower, upper), rows=n)),
-            "add_one_to_size_n": mean_move_of_one_more(column=_column(lower, upper), rows=n),
+            "add_one_to_size_n": _column(lower, upper).width / (n + 1),
             "add_remove_worst_over_all_sizes_ge_1": _l1(Mean(column=_column(lower, upper)), ADD_REMOVE),
         },
         lambda lower, upper, n: {"change_one_n_public": _l1(aggregates.Variance(column=_column(lower, upper), rows=n))},

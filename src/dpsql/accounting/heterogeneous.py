@@ -27,8 +27,10 @@ _UNIT: Final = 2.0**-52
 def heterogeneous_epsilon(*, epsilons: Sequence[Number], deltas: Sequence[Number], target_delta: Number) -> float:
     """The smallest ε for which releases of (ε_i, δ_i) are together (ε, target_delta)-DP.
 
-    Theorem   `heterogeneous_delta`, which never rises with ε.
-    Requires  as `heterogeneous_delta`, and a target that covers 1 − ∏(1 − δ_i).
+    Theorem   Murtagh, Vadhan (2016), Thm. 1.5: δ = 1 − ∏(1 − δ_i)(1 − δ*), where δ* is the sum over the sets S of
+              releases of max(e^{Σ_S ε} − e^{ε + Σ_{not S} ε}, 0), divided by ∏(1 + e^{ε_i}). It never rises with ε.
+    Requires  at most 2**16 different subset sums, and a target that covers 1 − ∏(1 − δ_i); parameters fixed before
+              the first release. Not a filter.
     Rounds    up.
     """
     pairs = priced_lists(epsilons=epsilons, deltas=deltas)

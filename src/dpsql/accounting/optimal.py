@@ -55,8 +55,9 @@ def compose_optimal(*, k: int, epsilon: Number, delta: Number, i: int) -> Optima
 def optimal_epsilon(*, k: int, epsilon: Number, delta: Number, target_delta: Number) -> float:
     """The smallest ε for which k releases of (ε₀, δ₀) are together (ε, target_delta)-DP: the exact curve, inverted.
 
-    Theorem   `optimal_delta`, which never rises with ε.
-    Requires  as `optimal_grid_point`.
+    Theorem   Kairouz, Oh, Viswanath (2015); Murtagh, Vadhan (2016), Thm. 1.5: the curve between the points of
+              `compose_optimal`, which never rises with ε.
+    Requires  as `compose_optimal`, and a target that covers 1 − (1 − δ)^k.
     Rounds    up.
     """
     k = counted(k=k, at_most=LARGEST_K)

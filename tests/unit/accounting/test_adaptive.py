@@ -15,7 +15,8 @@ from dpsql.privacy.events import Approximate, Event, Pure
 from tests.kits.accountant_kit import AccountantKit
 from tests.kits.digits import mp
 from tests.kits.refusals import raised
-from tests.oracles.accounting import heterogeneous_delta, optimal_delta
+from tests.oracles.accounting import heterogeneous_delta
+from tests.oracles.curves import randomized_response_delta
 from tests.vectors.errata import adaptive_delta_without_slack
 
 F = Fraction
@@ -67,7 +68,7 @@ def test_kov_theorem_3_4_is_the_equal_case(k: int, slack: float) -> None:
     found = compose_adaptive(k=k, epsilon=0.02, delta=1e-10, slack_delta=slack)
     same = compose_adaptive_het(epsilons=[0.02] * k, deltas=[1e-10] * k, slack_delta=slack)
     assert found == same
-    needed = optimal_delta(k=k, epsilon=0.02, delta=1e-10, epsilon_total=found.epsilon)
+    needed = randomized_response_delta(k=k, epsilon0=0.02, delta0=1e-10, epsilon=found.epsilon)
     assert needed <= found.delta * (1 + 1e-12)
 
 

@@ -62,7 +62,7 @@ def test_the_total_delta_is_k_delta_plus_the_slack() -> None:
 def test_the_theorem_covers_the_worst_releases(k: int, epsilon: float, delta_prime: float) -> None:
     """C102: k randomized responses, exactly, need at most δ' at the tight ε; without the factor ε they need more."""
     total = compose_advanced(k=k, epsilon=epsilon, delta=0, delta_prime=delta_prime)
-    assert randomized_response_delta(epsilon0=epsilon, k=k, epsilon=min(total.tight, k * epsilon)) <= delta_prime
+    assert randomized_response_delta(k=k, epsilon0=epsilon, epsilon=total.tight) <= delta_prime
 
 
 def test_the_misprint_without_epsilon_understates_the_loss() -> None:

@@ -16,7 +16,6 @@ from dpsql.accounting.subsampling import Scheme, amplify
 from dpsql.accounting.triple import triple
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Composed, Event, Pure
-from tests.oracles.accounting import compose_basic_equal
 
 F = Fraction
 PRICES = (basic, advanced, adaptive, filters, heterogeneous, zcdp, rdp)
@@ -80,7 +79,6 @@ def test_numbers_may_be_decimals_fractions_floats_or_numpy() -> None:
         amplify(epsilon=Decimal("0.5"), delta=Decimal("0.1"), rate=Decimal("0.5"), scheme=Scheme.POISSON).delta == 0.05
     )
     assert per_query_epsilon(k=4, total_epsilon=Decimal(1), delta_prime=Decimal("0.01")).basic == 0.25
-    assert compose_basic_equal(k=2**40, epsilon=1, delta=0).epsilon == 2**40
     assert compose_optimal(k=4, epsilon=Decimal(1), delta=Decimal(0), i=1).epsilon == 2
     account = Account.opened(epsilon=Decimal(1), delta=Decimal("0.01"), delta_prime=0.005)
     assert account.epsilon == 1
@@ -91,7 +89,6 @@ def test_whole_numbers_that_wrap_around_are_refused() -> None:
     """numpy's integers overflow in silence: a count that went through one is not a count."""
     for call in (
         lambda: compose_advanced(k=np.int64(10), epsilon=1, delta=0, delta_prime=F(1, 100)),
-        lambda: compose_basic_equal(k=np.int32(10), epsilon=1, delta=0),
         lambda: compose_optimal(k=4, epsilon=1, delta=0, i=np.int64(1)),
     ):
         with pytest.raises(BadParameter, match="whole number"):

@@ -10,25 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accounting.advanced import compose_advanced
-from dpsql.accounting.optimal import LARGEST_K, compose_optimal, optimal_epsilon
+from dpsql.accounting.optimal import LARGEST_K, _Response, _theta, _whole, compose_optimal, optimal_epsilon
 from dpsql.errors import BadParameter
 from tests.kits.digits import mp
 from tests.kits.refusals import raised
-from tests.oracles.accounting import optimal_delta, optimal_grid_point
+from tests.oracles.curves import randomized_response_delta
 
 F = Fraction
 
 
-def true_delta(k: int, epsilon: float, total: float | Fraction) -> mpmath.mpf:
-    """The hockey-stick divergence of k randomized responses, from the binomial law."""
-    e, t = mp(epsilon), mp(total)
-    truth = 1 / (1 + mpmath.exp(-e))
-    terms = []
-    for lies in range(k + 1):
-        p = mpmath.binomial(k, lies) * truth ** (k - lies) * (1 - truth) ** lies
-        q = mpmath.binomial(k, lies) * truth**lies * (1 - truth) ** (k - lies)
-        terms.append(max(mpmath.mpf(0), p - mpmath.exp(t) * q))
-    return mpmath.fsum(terms)
+def optimal_delta(*, k: int, epsilon: float, delta: float, epsilon_total: float) -> float:
+    """The curve that `optimal_epsilon` inverts, at one ε."""
+    return _whole(k, F(delta), _Response(k, F(epsilon)).delta(_theta(k, F(epsilon), F(epsilon_total))))
 
 
 @settings(deadline=None, max_examples=60)
@@ -37,7 +30,7 @@ def test_kov_curve_is_the_hockey_stick_of_randomized_response(k: int, epsilon: f
     """C104: the exact curve, rounded up by a hair."""
     total = share * k * epsilon
     with mpmath.workdps(120):
-        true = true_delta(k, epsilon, total)
+        true = randomized_response_delta(k=k, epsilon0=epsilon, epsilon=total)
         got = optimal_delta(k=k, epsilon=epsilon, delta=0, epsilon_total=total)
         assert true * (1 - mpmath.mpf(10) ** -60) <= got <= true * (1 + mpmath.mpf(10) ** -11) + mpmath.mpf(10) ** -280
 
@@ -67,15 +60,10 @@ def test_kov_theorem_3_3_by_its_own_formula(k: int, epsilon: float, delta: float
     ("k", "epsilon", "delta", "target"), [(30, 0.2, 1e-7, 1e-5), (101, 0.1, 0.0, 1e-6), (7, 3.0, 0.0, 0.1)]
 )
 def test_the_smallest_epsilon_for_a_target(k: int, epsilon: float, delta: float, target: float) -> None:
-    """C104: on the grid and on the exact curve; the value fits, a millionth less does not."""
+    """C104: on the exact curve; the value fits, a millionth less does not."""
     exactly = optimal_epsilon(k=k, epsilon=epsilon, delta=delta, target_delta=target)
     assert optimal_delta(k=k, epsilon=epsilon, delta=delta, epsilon_total=exactly) <= target
     assert optimal_delta(k=k, epsilon=epsilon, delta=delta, epsilon_total=exactly * (1 - 1e-6)) > target
-    point = optimal_grid_point(k=k, epsilon=epsilon, delta=delta, target_delta=target)
-    assert point.delta <= target
-    assert point.epsilon >= exactly
-    if point.i < k // 2:
-        assert compose_optimal(k=k, epsilon=epsilon, delta=delta, i=point.i + 1).delta > target
 
 
 @settings(deadline=None, max_examples=40)
@@ -94,14 +82,7 @@ def test_many_releases_round_up_too(epsilon: float, deviations: float) -> None:
     total = min(0.999 * k * epsilon, k * epsilon * math.tanh(epsilon / 2) + deviations * epsilon * math.sqrt(k))
     got = optimal_delta(k=k, epsilon=epsilon, delta=0, epsilon_total=total)
     with mpmath.workdps(60):
-        e, ways, terms = mp(epsilon), 1, []
-        for lies in range(k + 1):
-            loss = (k - 2 * lies) * e - mp(total)
-            if loss <= 0:
-                break
-            terms.append(ways * mpmath.exp(-lies * e) * -mpmath.expm1(-loss))
-            ways = ways * (k - lies) // (lies + 1)
-        true = mpmath.fsum(terms) / (1 + mpmath.exp(-e)) ** k
+        true = randomized_response_delta(k=k, epsilon0=epsilon, epsilon=total)
         assert true <= got <= true * (1 + mpmath.mpf(10) ** -10) + mpmath.mpf(10) ** -280
 
 
@@ -116,4 +97,4 @@ def test_large_k_is_quick_and_huge_k_is_refused() -> None:
     assert time.perf_counter() - start < 10
     for k in (LARGEST_K + 1, 10**12):
         with pytest.raises(BadParameter):
-            optimal_delta(k=k, epsilon=0.1, delta=0, epsilon_total=1)
+            optimal_epsilon(k=k, epsilon=0.1, delta=0, target_delta=0.1)

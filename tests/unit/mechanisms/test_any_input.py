@@ -30,10 +30,8 @@ WORDS |= {"SYSTEM": SYSTEM, "RandomizedResponse": RandomizedResponse}
 NEVER = [math.nan, math.inf, -math.inf, None, 1j, Decimal("NaN"), object()]
 NO_NUMBERS = ["1", True, []]
 FIXED = {"source", "response", "params", "pmfs", "tight", "bound"}  # no numbers, or laws that have tests of their own
-EITHER_SIGN = {"x", "mean_p", "mean_q", "shift", "threshold", "above", "value", "lower", "radius_squared"}
-EITHER_SIGN |= {"azuma_bound.beta", "pdf.mean", "cdf.mean", "ppf.mean"}  # of these functions alone
-ONE_SIGN = {"discrete_gaussian_delta.shift", "discrete_gaussian_epsilon.shift", "delta.shift"}
-ONE_SIGN |= {"discrete_gaussian_sigma_squared.shift"}
+EITHER_SIGN = {"x", "shift", "value", "azuma_bound.beta", "pdf.mean", "cdf.mean", "ppf.mean"}
+ONE_SIGN = {"delta.shift"}
 BY_PLACE = {"pdf", "pmf", "cdf", "ppf", "tail"}
 LENIENT = {  # None and an empty list are taken for no δ at all, and True for one
     ("dpsql.accounting.optimal.optimal_epsilon", "target_delta"),

@@ -20,8 +20,10 @@ from dpsql.mechanisms.discrete_gaussian import (
     gaussian_noise,
     rho_for,
     sigma_squared_for_rho,
+    upper_tail,
 )
 from dpsql.privacy import events
+from dpsql.privacy.digits import working
 from dpsql.testing.fixed import SeededSource
 from tests.kits.digits import digits, mp
 from tests.kits.mechanism_kit import MechanismKit
@@ -51,6 +53,18 @@ def test_law_by_summation(sigma_squared):
     for m in range(15):
         tail = mpmath.fsum(w for y, w in true.items() if abs(y) > m)
         assert tail <= mp(law.tail(m)) <= tail * (1 + 3e-16)
+
+
+@pytest.mark.parametrize("sigma", [37, 60, 150])
+@pytest.mark.parametrize("share", [0, Fraction(1, 3), 2, 5, 14])
+def test_tails_of_wide_laws_by_summation(sigma, share):
+    """Where sums are taken by Euler and Maclaurin, as far out as that goes and beyond."""
+    m = int(sigma * share)
+    true, _ = law_by_summation(Fraction(sigma**2), 25 * sigma)
+    tail = mpmath.fsum(true[x] for x in range(m + 1, 25 * sigma + 1))
+    with working():
+        got = mp(upper_tail(m + 1, Fraction(sigma**2)))
+    assert abs(got - tail) <= tail * mpmath.mpf("1e-40")
 
 
 @given(st.fractions(Fraction(1, 10**4), 10**12, max_denominator=10**4))

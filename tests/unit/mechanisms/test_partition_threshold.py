@@ -23,7 +23,6 @@ from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 from tests.kits.paths import law_of
-from tests.oracles.mechanisms import laplace_threshold_union
 
 DELTAS = st.floats(1e-200, 0.99)
 KEYS = st.integers(1, 1000)
@@ -91,15 +90,13 @@ def test_korolova_wilson_laplace_threshold(epsilon, delta, keys, linf):
         p = failing_share(delta, keys)
         truth = mpmath.mpf(linf) + (-b * mpmath.log(2 * p) if p <= 0.5 else b * mpmath.log(2 * (1 - p)))
         assert truth <= tau <= truth + abs(truth) * mpmath.mpf(10) ** -15 + b * mpmath.mpf(10) ** -25
-    assert laplace_threshold_union(epsilon=epsilon, delta=delta, keys=keys, linf=linf) >= tau
     assert laplace_threshold_scale(epsilon=epsilon, keys=keys, linf=linf) == keys * Fraction(linf) / Fraction(epsilon)
 
 
-@pytest.mark.parametrize("threshold", [laplace_threshold, laplace_threshold_union])
 @pytest.mark.parametrize("digits", [20, 70, 300])
-def test_the_laplace_threshold_of_a_delta_next_to_one(threshold, digits):
+def test_the_laplace_threshold_of_a_delta_next_to_one(digits):
     """C066: δ = 1 − 10⁻ⁿ is no float; τ = 1 + ln(2·10⁻ⁿ) all the same."""
-    tau = threshold(epsilon=1, delta=1 - Fraction(1, 10**digits), keys=1, linf=1)
+    tau = laplace_threshold(epsilon=1, delta=1 - Fraction(1, 10**digits), keys=1, linf=1)
     assert tau == pytest.approx(1 + math.log(2) - digits * math.log(10), rel=1e-14)
 
 

@@ -15,7 +15,6 @@ from dpsql.mechanisms import randomized_response
 from dpsql.mechanisms.randomized_response import (
     KaryResponse,
     RandomizedResponse,
-    kary_keep_probability,
     rr_epsilon,
     rr_gamma,
     rr_mean,
@@ -28,7 +27,6 @@ from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 from tests.kits.paths import law_of
 from tests.kits.refusals import raised
-from tests.oracles.mechanisms import kary_observed, kary_variance
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
 EPSILONS = st.floats(1e-9, 60)
@@ -202,17 +200,6 @@ def test_rr_mean_states_its_error(gamma, answers):
     assert got.radius == pytest.approx(1 / (float(gamma) * math.sqrt(n)), rel=1e-12)
     assert got.failure >= Fraction(got.variance) / Fraction(got.radius) ** 2 * (1 - Fraction(1, 10**12))
     assert got.failure <= 1 / 16
-
-
-@given(epsilon=EPSILONS, categories=st.integers(2, 9), hits=st.integers(0, 20))
-def test_kary_reports_have_the_stated_share_and_variance(epsilon, categories, hits):
-    """C038: q + share·(p − q), and Wang et al.'s variance in its other algebraic form."""
-    size, keep = 20, kary_keep_probability(epsilon=epsilon, categories=categories)
-    other, share = (1 - keep) / (categories - 1), Fraction(hits, 20)
-    observed = other + share * (keep - other)
-    assert kary_observed(share=share, epsilon=epsilon, categories=categories) == float(observed)
-    wang = other * (1 - other) / (size * (keep - other) ** 2) + share * (1 - keep - other) / (size * (keep - other))
-    assert kary_variance(share=share, size=size, epsilon=epsilon, categories=categories) == wang
 
 
 def test_a_kept_category_is_the_listed_object():

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 
 import mpmath
 import pytest
@@ -29,9 +29,9 @@ from dpsql.privacy.divergence import (
     subsample_release_params,
     total_variation,
 )
+from dpsql.privacy.rounding import round_up
 from tests.kits.drawn_laws import M, mp, pairs
 from tests.kits.refusals import each_raises, raised
-from tests.oracles.privacy import excess_mass, loss_tail, renyi
 from tests.vectors.errata import pointwise_approx_max_divergence
 
 PAIRS, FULL_PAIRS = pairs(), pairs(least=1)
@@ -107,7 +107,7 @@ def test_statistical_distance_is_half_the_l1_distance_and_the_worst_event(pair):
     """C120: total variation."""
     p, q = pair
     half = sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2
-    assert excess_mass(p, q, ratio=1) == half == max(a - b for a, b in events(p, q))
+    assert half == max(a - b for a, b in events(p, q))
     assert half <= total_variation(p, q) <= float(half) * (1 + 1e-15)
     assert total_variation(p, q) == total_variation(q, p)
 
@@ -140,37 +140,12 @@ def test_the_pointwise_definition_of_the_notes_certifies_what_is_not_private():
     assert hockey_stick(p, q, epsilon=1.25) > delta > hockey_stick(p, q, epsilon=1.26)
 
 
-@given(pair=FULL_PAIRS, alpha=st.one_of(st.integers(2, 64), st.floats(1.001, 50), st.fractions(Fraction(11, 10), 9)))
-def test_renyi_is_its_definition(pair, alpha):
-    p, q = pair
-    with M.workdps(200):
-        terms = (mp(a) ** mp(alpha) * mp(b) ** (1 - mp(alpha)) for a, b in zip(p, q, strict=True))
-        true = M.log(M.fsum(terms)) / (mp(alpha) - 1)
-    assert_just_above(renyi(p, q, alpha=alpha), true if true > 1e-60 else M.mpf(0), slack="1e-13")
-
-
-@given(pair=FULL_PAIRS)
-def test_renyi_grows_with_its_order_from_kl_to_max(pair):
-    p, q = pair
-    chain = [kl(p, q), *(renyi(p, q, alpha=alpha) for alpha in (1.5, 2, 8, 64, 10**6)), max_divergence(p, q)]
-    assert all(a <= b * (1 + 1e-12) + 1e-60 for a, b in pairwise(chain))
-
-
-def test_renyi_of_laws_that_floats_cannot_multiply():
-    assert renyi([1e-300, 1 - 1e-300], [1e-10, 1 - 1e-10], alpha=50) < 1e-9
-    assert renyi([1e-10, 1 - 1e-10], [1e-300, 1 - 1e-300], alpha=50) == pytest.approx(
-        (50 * math.log(1e-10) - 49 * math.log(1e-300)) / 49
-    )
-    assert renyi([0.5, 0.5], [1.0, 0.0], alpha=2) == math.inf
-
-
 @given(pair=PAIRS, epsilon=EPSILONS)
 def test_the_loss_tail_is_an_upper_bound_of_delta_and_not_delta(pair, epsilon):
     """C009: Pr[L > ε] <= δ is sufficient, not necessary."""
     p, q = pair
-    true = sum(a for a, b in zip(p, q, strict=True) if mp(a) > M.exp(mp(epsilon)) * mp(b))
-    assert float(true) == pytest.approx(loss_tail(p, q, epsilon=epsilon), rel=1e-15)
-    assert hockey_stick(p, q, epsilon=epsilon) <= loss_tail(p, q, epsilon=epsilon)
+    tail = sum(a for a, b in zip(p, q, strict=True) if mp(a) > M.exp(mp(epsilon)) * mp(b))
+    assert hockey_stick(p, q, epsilon=epsilon) <= round_up(Fraction(tail))
 
 
 @given(pair=PAIRS, epsilon=EPSILONS, delta=DELTAS)
@@ -236,7 +211,6 @@ def test_publishing_a_sample_is_zero_rate_dp_and_no_better(n, m, epsilon):
     """C011: releasing a uniform subset of kn rows is (0, k)-DP, and no ε lowers δ; by enumeration of all subsets."""
     common = tuple(f"row {i}" for i in range(n - 1))
     law_p, law_q = subset_law((*common, "Ann"), m), subset_law((*common, "Bob"), m)
-    assert excess_mass(law_p, law_q, ratio=1) == Fraction(m, n)
     assert audit_delta(law_p, law_q, epsilon=epsilon) == subsample_release_params(rate=Fraction(m, n)).delta
     assert subsample_release_params(rate=Fraction(m, n)).epsilon == 0
 
@@ -303,10 +277,7 @@ CALLS = [
     total_variation,
     audit_pure,
     lambda p, q: hockey_stick(p, q, epsilon=1),
-    lambda p, q: excess_mass(p, q, ratio=1),
     lambda p, q: approx_max_divergence(p, q, delta=0.1),
-    lambda p, q: renyi(p, q, alpha=2),
-    lambda p, q: loss_tail(p, q, epsilon=1),
     lambda p, q: audit_delta(p, q, epsilon=1),
     lambda p, q: audit_epsilon(p, q, delta=0.1),
     lambda p, q: is_dp([p, q], epsilon=1, delta=0.1),

@@ -123,4 +123,4 @@ def test_refuses_or_answers(weights: list[float], lower: float, upper: float, be
 
 
 def test_a_weight_that_is_no_number_is_not_quoted():
-    assert "Bob" not in str(raised(BadParameter, lambda: mst_cost(complete_graph(3), [1, "Bob is ill", 2])))
+    assert "Bob" not in str(raised(BadParameter, lambda: mst_sensitivities(K3, [1, "Bob is ill", 2], lower=0, upper=3)))
