@@ -151,11 +151,7 @@ def test_the_label_is_in_every_form_an_answer_takes(ana, tmp_path):
 
 def test_a_picture_is_called_invented_whatever_its_title(ana):
     told = ana.sql(f"SIMULATE {BY_CITY}")
-    for picture in (
-        told.plot(),
-        told.plot(title="Patients"),
-        dpsql.plot(over_the_wire(told), kind="dot"),
-    ):
+    for picture in (told.plot(), told.plot(title="Patients"), dpsql.plot(over_the_wire(told), kind="dot")):
         assert "INVENTED ROWS" in picture.svg().partition("</title>")[0]
         assert "Basel · true" not in picture.svg()
     assert "INVENTED" not in ana.sql(BY_CITY).plot().svg()
@@ -201,10 +197,7 @@ def test_a_query_simulates_itself_and_words_of_the_statement_stay_names(ana):
     assert told.columns == ("rows", "simulate", "invented")
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    read_rows(__file__, "what cannot be simulated says why"),
-)
+@pytest.mark.parametrize(("sql", "code"), read_rows(__file__, "what cannot be simulated says why"))
 def test_what_cannot_be_simulated_says_why(ana, sql, code):
     assert raised(dpsql.DpsqlError, lambda: ana.sql(sql)).code == code
 

@@ -52,10 +52,7 @@ def analyst(tmp_path_factory):
 
 
 @pytest.mark.parametrize("use", ["cost", "sql"])
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "a key of one person is refused before it is paid"),
-)
+@pytest.mark.parametrize("sql", read_texts(__file__, "a key of one person is refused before it is paid"))
 def test_a_key_of_one_person_is_refused_before_it_is_paid(analyst, sql, use):
     assert raised(BadKey, lambda: getattr(analyst, use)(sql), match="would belong to one customer").try_sql is None
     assert analyst.budget.spent == 0

@@ -86,18 +86,12 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
     assert "\n            name\n            ^^^^\n" in str(error)  # blanks for the tab, so that the marks fit
 
 
-@pytest.mark.parametrize(
-    ("sql", "told"),
-    read_rows(__file__, "the way out is one that exists"),
-)
+@pytest.mark.parametrize(("sql", "told"), read_rows(__file__, "the way out is one that exists"))
 def test_the_way_out_is_one_that_exists(sql, told):
     assert told in refusal(sql).fix
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "the way out is answered when it is taken"),
-)
+@pytest.mark.parametrize("sql", read_texts(__file__, "the way out is answered when it is taken"))
 def test_the_way_out_is_answered_when_it_is_taken(sql):
     analyst("good").query(sql)
 

@@ -172,8 +172,7 @@ test_keys_and_totals_limit_no_rows = each_refused(
         # exact totals beside rows would let rows be filtered by what everybody has
         **{
             name: planted(
-                Visits,
-                owned=filtered(Join(left=left, right=right, condition=inner.TRUE), inner.known(ref(9, TEXT))),
+                Visits, owned=filtered(Join(left=left, right=right, condition=inner.TRUE), inner.known(ref(9, TEXT)))
             )
             for name, left, right in (("totals meet rows", TOTALS, TABLE), ("rows meet totals", TABLE, TOTALS))
         },
@@ -252,10 +251,7 @@ test_other_totals_are_refused = each_refused(
                 "inside a person": planted(
                     Visits,
                     per_person=grouped(
-                        Visits().rows(),
-                        (9, 20),
-                        c30=COUNT,
-                        c31=Total(function=function, argument=Visits().clamped()),
+                        Visits().rows(), (9, 20), c30=COUNT, c31=Total(function=function, argument=Visits().clamped())
                     ),
                 ),
             }.items()

@@ -69,8 +69,7 @@ def test_calls_nested_too_deep_keep_their_refusal(ana, depth):
 
 
 @pytest.mark.parametrize(
-    ("start", "filling", "end"),
-    read_rows(__file__, "advice takes no longer than its text is long"),
+    ("start", "filling", "end"), read_rows(__file__, "advice takes no longer than its text is long")
 )
 def test_advice_takes_no_longer_than_its_text_is_long(start, filling, end):
     """Milliseconds; seconds where a pattern looks at the rest of the text from each place of it."""

@@ -298,10 +298,7 @@ def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself(ana):
         ana.sql(f"{ABOVE} WITHIN 100")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "private questions are found wherever they stand"),
-)
+@pytest.mark.parametrize("sql", read_texts(__file__, "private questions are found wherever they stand"))
 def test_private_questions_are_found_wherever_they_stand(ana, sql):
     query = ana.query(sql, epsilon=Fraction(1, 10))
     assert len(query.inquiry.inner) == 1

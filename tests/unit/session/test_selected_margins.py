@@ -229,10 +229,7 @@ JUMPS = {
     "square": (call("mul", call("sub", N, whole(300)), call("sub", N, whole(300))), lambda n: (n - 300) ** 2),
     "power": (call("power", call("sub", N, whole(300)), whole(2)), lambda n: (n - 300) ** 2),
     "truth as a number": (call("to_integer", call("eq", N, whole(300))), lambda n: int(n == 300)),
-    "replaced": (
-        call("coalesce", call("nullif", N, whole(300)), whole(1000)),
-        lambda n: 1000 if n == 300 else n,
-    ),
+    "replaced": (call("coalesce", call("nullif", N, whole(300)), whole(1000)), lambda n: 1000 if n == 300 else n),
     "quotient": (
         call("div", whole(1000), call("nullif", call("sub", N, whole(300)), whole(0))),
         lambda n: None if n == 300 else 1000 / (n - 300),

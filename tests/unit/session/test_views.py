@@ -114,10 +114,7 @@ def test_they_are_asked_like_public_tables(analyst):
     assert "exact and free" in analyst.explain("SELECT * FROM dp.budget").text()
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "nothing else is a view"),
-)
+@pytest.mark.parametrize("sql", read_texts(__file__, "nothing else is a view"))
 def test_nothing_else_is_a_view(analyst, sql):
     raised(dpsql.DpsqlError, lambda: analyst.sql(sql))
 
