@@ -115,20 +115,7 @@ def test_a_public_subquery_is_not_said_to_be_about_people(public):
     assert "different people" not in why
 
 
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        ("SELECT CONT(*) FROM visits", "SELECT COUNT(*) FROM visits"),
-        ('SELECT COUNT(*) FROM visits WHERE diagnosis = "it\'s"',
-         "SELECT COUNT(*) FROM visits WHERE diagnosis = 'it\'\'s'"),
-        ("SELECT * FROM patients", "SELECT city, COUNT(*) FROM patients GROUP BY city"),
-        ("SELECT * FROM visits", "SELECT COUNT(*) FROM visits"),
-        ("SELECT moment, COUNT(*) FROM visits GROUP BY 1",
-         "SELECT CAST(moment AS DATE), COUNT(*) FROM visits GROUP BY 1"),
-        ("", None),
-        ("EXPLAIN PRIVACY", None),
-    ],
-)  # fmt: skip
+@cases(__file__, "sql=", "proposal=")
 def test_a_proposal_is_accepted_as_it_stands(sql, proposal):
     assert refusal(sql).try_sql == proposal
     if proposal is not None:
@@ -143,21 +130,7 @@ def test_the_column_without_limits_is_named(sum_, column, clamped):
     analyst("good").query(error.try_sql)
 
 
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        ("SELECT COUNT(*) FROM (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t",
-         "SELECT COUNT(*) FROM PRIVATE (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t"),
-        ("WITH w AS (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40",
-         "WITH w AS PRIVATE (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40"),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT AVG(charge) FROM visits)",
-         "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"),
-        ("SELECT SUM(n) FROM (SELECT DISTINCT charge AS n FROM visits) t", None),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT charge FROM visits)", None),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT MAX(charge) FROM visits)", None),
-        ("SELECT COUNT(*) FROM visits v WHERE charge > (SELECT AVG(age) FROM patients WHERE age > v.ward_id)", None),
-    ],
-)  # fmt: skip
+@cases(__file__, "sql", "proposal=")
 def test_private_is_proposed_where_it_would_be_answered(sql, proposal):
     assert refusal(sql).try_sql == proposal
     if proposal is not None:

@@ -9,6 +9,7 @@ import pytest
 import dpsql
 from asked_clinic import COUNT
 from dpsql.cli.main import main
+from tests.kits.cases import cases
 
 
 def told(capsys, *words):
@@ -35,18 +36,7 @@ def test_a_hint_in_front_is_read(policy, capsys, words):
     assert [line.split()[2] for line in out.splitlines() if line.startswith("would cost")] == ["1", "0.5"]
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("cost", "DRY RUN"),
-        ("cost", "dry  run"),
-        ("cost", "DRY /* a; */ RUN"),
-        ("explain", "EXPLAIN PRIVACY"),
-        ("explain", "EXPLAIN -- c\n PRIVACY"),
-        ("simulate", "SIMULATE"),
-        ("simulate", "/* for nothing */ SIMULATE"),
-    ],
-)
+@cases(__file__, "command", "words")
 def test_a_question_may_say_what_the_command_says(policy, capsys, command, words):
     """As the proposal of an error does, which is copied from the terminal."""
     plain = told(capsys, command, COUNT, policy)

@@ -10,22 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
-from dpsql.ledger.facts import (
-    Adopted,
-    Closed,
-    Frozen,
-    Granted,
-    Issued,
-    Opened,
-    Promised,
-    Renewed,
-    Retried,
-    Revoked,
-    Stored,
-    Unfrozen,
-    Versioned,
-    Withdrawn,
-)
+from dpsql.ledger.facts import Closed, Granted, Issued, Opened, Promised, Renewed, Retried, Stored
 from dpsql.ledger.ledger import Conditions, Ownership, Role, User
 from dpsql.ledger.memory import MemoryPage
 from dpsql.ledger.page import SOURCE
@@ -33,6 +18,7 @@ from dpsql.ledger.replay import _ReplayPage, replay
 from dpsql.ledger.snapshot import Payment, Snapshot
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.privacy.window import Window
+from tests.kits.cases import cases
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
 from tests.kits.refusals import raised
 
@@ -108,65 +94,7 @@ def test_payments_follow_from_the_entries():
     assert totals.account(SOURCE).spent.epsilon == TENTH
 
 
-@pytest.mark.parametrize(
-    ("facts", "entry"),
-    [
-        ([], 1),
-        (BEGUN[1:], 1),
-        ([*BEGUN, Opened(id="x")], 5),
-        ([*BEGUN, BEGUN[1]], 5),  # the law writes no second one
-        ([*BEGUN, BEGUN[2]], 5),
-        ([BEGUN[0], BEGUN[2]], 2),
-        ([*BEGUN, Promised(account=Account.opened(epsilon=2, delta=SMALL, delta_prime=SMALL / 2))], 5),
-        ([*BEGUN, Granted(analyst="bob", epsilon=Fraction(2))], 5),
-        ([*BEGUN, asking("a", event=Pure(epsilon=Fraction(11, 10)))], 5),
-        (
-            [*BEGUN, asking("a", event=Pure(epsilon=Fraction(9, 10))), asking("b", event=Pure(epsilon=Fraction(1, 5)))],
-            6,
-        ),
-        ([*BEGUN, asking("a", analyst="bob")], 5),
-        ([*BEGUN, asking("a"), asking("a")], 6),  # the law would have continued the first
-        ([BEGUN[0], Versioned(label="1")], 2),
-        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 6),
-        ([*BEGUN, Versioned(label="2"), Versioned(label="3"), Versioned(label="2")], 7),
-        ([*BEGUN, Versioned(label="")], 5),
-        ([BEGUN[0], OWNED], 2),
-        ([*BEGUN, OWNED], 5),
-        ([*BEGUN, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
-        ([*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]], 6),
-        ([*MONTHLY, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
-        ([*BEGUN, replace(OWNED, relation="change_one", tables=())], 5),
-        ([*BEGUN, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
-        ([*BEGUN, Retried(receipt=5)], 5),
-        ([*BEGUN, Retried(receipt=2)], 5),
-        ([*BEGUN, asking("a"), *[Retried(receipt=5)] * 3], 8),
-        ([*BEGUN, asking("a"), Stored(receipt=5, step=0, released=FIRST), Retried(receipt=5)], 7),
-        ([*BEGUN, Stored(receipt=5, step=0, released=FIRST)], 5),
-        ([*BEGUN, asking("a"), Stored(receipt=5, step=1, released=FIRST)], 6),
-        ([*BEGUN, asking("a"), *[Stored(receipt=5, step=0, released=FIRST)] * 2], 7),
-        ([*BEGUN, Unfrozen(reason="it never was")], 5),
-        ([*BEGUN, Frozen(reason="a"), Frozen(reason="a")], 6),
-        ([*BEGUN, Frozen(reason="a"), asking("a")], 6),
-        ([*BEGUN, Revoked(analyst="bob")], 5),
-        ([*BEGUN, Revoked(analyst="ana"), asking("a")], 6),
-        ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 6),
-        ([*BEGUN, Renewed(period=3)], 5),
-        ([BEGUN[0], Renewed(period=2)], 2),
-        ([BEGUN[0], Promised(account=ACCOUNT, per=Window.FOREVER), Renewed(period=2)], 3),
-        ([*BEGUN, Closed(reason="a"), asking("a")], 6),
-        ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 7),
-        ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 6),
-        ([*BEGUN, Withdrawn(name="ana")], 5),
-        ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 6),
-        ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 6),
-        ([*BEGUN, LAB, replace(asking("a"), grant="lab")], 6),
-        ([*BEGUN, LAB, LAB_TOKEN, Withdrawn(name="ana"), replace(asking("a"), grant="lab")], 8),
-        ([*BEGUN, LAB, LAB_TOKEN, replace(asking("a"), grant="lab"), Withdrawn(name="ana"), Retried(receipt=7)], 9),
-        ([*BEGUN[:3], asking("a")], 4),  # nobody has said whom the promise is about
-        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], asking("b")], 9),
-        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], Retried(receipt=5)], 9),
-    ],
-)
+@cases(__file__, "facts=", "entry=")
 def test_what_a_law_forbids_is_seen(facts, entry):
     assert broken_entry(facts) == entry
 

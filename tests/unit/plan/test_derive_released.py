@@ -1,10 +1,8 @@
 """What is released: keys that are public, totals beside their own key, and sums that have room."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from fractions import Fraction
+from datetime import date, datetime
 
-import pytest
 from derive_trees import (
     COUNT,
     DOUBLE,
@@ -30,7 +28,7 @@ from derive_trees import (
     whole,
 )
 
-from dpsql.catalog.model import KeyList, KeyRange
+from dpsql.catalog.model import KeyRange
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, derive
@@ -120,29 +118,7 @@ def test_public_keys_of_their_type_are_distinct(type_, keys):
         refused(by_keys(type_, (*keys, keys[0])))
 
 
-@pytest.mark.parametrize(
-    ("type_", "keys"),
-    [
-        (SqlType.TEXT, KeyList(values=("a", "b", "a"))),
-        (SqlType.INTEGER, KeyList(values=(1, True))),
-        (SqlType.INTEGER, KeyList(values=(1, Fraction(3, 2)))),
-        (DOUBLE, KeyList(values=(1, Fraction(3, 2)))),
-        (SqlType.DATE, KeyList(values=(date(2024, 1, 1), datetime(2024, 1, 1)))),
-        (SqlType.INTEGER, KeyRange(first=True, count=2)),
-        (SqlType.INTEGER, KeyRange(first=1, count=-2)),
-        (SqlType.INTEGER, KeyRange(first=1, count=2, months=1)),
-        (SqlType.DATE, replace(DAYS, microseconds=1)),
-        (SqlType.TIMESTAMP, replace(HOURS, microseconds=0)),  # the same moment three times
-        (SqlType.TIMESTAMP, replace(HOURS, microseconds=-1)),
-        (SqlType.TIMESTAMP, replace(HOURS, months=1)),
-        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 31))),  # 31 January and a month is 29 February
-        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 1, tzinfo=UTC))),
-        (SqlType.TIMESTAMP, DAYS),
-        (SqlType.TEXT, (1, True)),
-        (SqlType.TEXT, (1.5, Fraction(3, 2))),
-        (SqlType.TEXT, (date(2024, 1, 1), 1)),
-    ],
-)
+@cases(__file__, "type_=", "keys=")
 def test_public_keys_that_may_come_twice_are_refused(type_, keys):
     refused(by_keys(type_, keys))
 

@@ -29,6 +29,7 @@ from dpsql.sql.finish import SEEN_AT_ONCE
 from dpsql.sql.intervals import Interval
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted
 from dpsql.testing.fixed import fixed_noise
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.released import call, finish, released_table, told, whole, window
 
@@ -393,25 +394,7 @@ def _ranks(truth, function, *, halves, descending):
 
 
 class TestWhoHasThem:
-    @pytest.mark.parametrize(
-        ("rest", "wide"),
-        [
-            ({}, False),
-            ({"limit": 10}, False),
-            ({"order_by": (Sorted(by=KEY),), "limit": 10}, False),
-            ({"order_by": (Sorted(by=S),), "limit": 10}, False),
-            ({"order_by": (Sorted(by=KEY), Sorted(by=N)), "limit": 10}, True),
-            ({"order_by": (Sorted(by=call("neg", N)),), "limit": 10}, True),
-            ({"order_by": LARGEST, "offset": 3}, True),
-            ({"order_by": LARGEST, "limit": GROUPS}, True),  # a long answer: its first rows are seen
-            ({"order_by": LARGEST}, True),
-            ({"having": call("gt", KEY, whole(3))}, False),
-            ({"having": call("or", call("gt", N, whole(300)), call("eq", KEY, whole(3)))}, True),
-            ({"qualify": call("le", window("rank", order=LARGEST), whole(5))}, True),
-            ({"qualify": call("le", window("row_number", order=(Sorted(by=KEY),)), whole(5))}, False),
-            ({"distinct": True}, True),  # the second key is not shown
-        ],
-    )
+    @cases(__file__, "rest=", "wide=")
     def test_what_decides_is_read_from_the_query(self, rest, wide):
         (cells,) = answered(N, **rest)
         assert {cell.groups for cell in cells} == {GROUPS if wide else 1}

@@ -8,7 +8,6 @@ import pytest
 
 import dpsql
 import dpsql.dbapi
-from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotPermitted, NotUnderstood, OverLimit
 from tests.kits.cases import cases
 from tests.kits.owners import owner_of
@@ -47,16 +46,7 @@ def test_who_goes_before_whom(analyst):
 HINTED = COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */")
 
 
-@pytest.mark.parametrize(
-    ("setting", "sql", "where", "wanted"),
-    [
-        ("SET dp.confidence = 0.8", COUNT, "sealed.plan.terms.confidence", Fraction(4, 5)),
-        ("SET dp.noise = 'gaussian'", COUNT, "sealed.plan.terms.noise", Noise.GAUSSIAN),
-        ("SET dp.confidence = 0.8", f"{COUNT} CONFIDENCE 0.9", "wanted.confidence", Fraction(9, 10)),
-        ("SET dp.noise = 'gaussian'", HINTED, "sealed.plan.terms.noise", Noise.LAPLACE),
-        ("SET dp.mode = 'choose'", "SELECT age // 50, COUNT(*) FROM people GROUP BY 1", "wanted.mode", Mode.CHOOSE),
-    ],
-)
+@cases(__file__, "setting", "sql=", "where", "wanted=")
 def test_every_setting_reaches_the_plan(analyst, setting, sql, where, wanted):
     seen = attrgetter(where)
     assert seen(analyst.query(sql)) != wanted or "CONFIDENCE" in sql or "/*+" in sql

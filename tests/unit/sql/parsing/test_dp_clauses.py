@@ -22,21 +22,8 @@ def values(sql):
     return {name: getattr(found, name).value for name in names if getattr(found, name) is not None}
 
 
-@pytest.mark.parametrize(
-    ("tail", "said"),
-    [
-        ("COST 0.1", {"epsilon": Fraction(1, 10)}),
-        ("cost 1e-3", {"epsilon": Fraction(1, 1000)}),
-        ("COST .5", {"epsilon": Fraction(1, 2)}),
-        ("COST 0", {"epsilon": 0}),
-        ("WITHIN 20", {"within": 20}),
-        ("WITHIN 20 CONFIDENCE 0.9", {"within": 20, "confidence": Fraction(9, 10)}),
-        ("CONFIDENCE 0.9 WITHIN 20", {"within": 20, "confidence": Fraction(9, 10)}),
-        ("LIMIT 3 PER PERSON", {"rows_per_person": 3}),
-        ("limit 3 per person cost 2", {"rows_per_person": 3, "epsilon": 2}),
-    ],
-)
-@pytest.mark.parametrize("question", read_texts(__file__, "a clause is cut off and the rest is the question"))
+@cases(__file__, "tail", "said=")
+@pytest.mark.parametrize("question", read_texts(__file__, "questions"))
 def test_a_clause_is_cut_off_and_the_rest_is_the_question(question, tail, said):
     found = parse(f"{question} {tail};", dialect="duckdb")
     assert values(f"{question} {tail};") == said

@@ -17,17 +17,8 @@ def options(sql):
     return parse(sql, dialect="duckdb").options
 
 
-@pytest.mark.parametrize(
-    "hint",
-    [
-        "/*+ dp(epsilon=0.1, noise='gaussian', confidence=0.9, mode='scale') */",
-        "/*+DP( EPSILON = 0.1 , Noise='gaussian',confidence=.9,mode='scale')*/",
-        "/*+ PARALLEL(4) dp(epsilon=0.1, noise='gaussian', confidence=0.9, mode='scale') */",
-        "--+ dp(epsilon=0.1, noise='gaussian', confidence=0.9, mode='scale')\n",
-        "/*+ dp(epsilon=0.1) */ /* between */ /*+ dp(noise='gaussian', confidence=0.9, mode='scale') */",
-    ],
-)
-@pytest.mark.parametrize("sql", read_texts(__file__, "a hint says what a clause would"))
+@cases(__file__, "hint=")
+@pytest.mark.parametrize("sql", read_texts(__file__, "places of a hint"))
 def test_a_hint_says_what_a_clause_would(sql, hint):
     found = options(sql.format(hint))
     assert (found.epsilon.value, found.confidence.value) == (Fraction(1, 10), Fraction(9, 10))
