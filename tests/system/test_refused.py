@@ -8,7 +8,6 @@ import dpsql
 from dpsql.sql.parsing.refusals import NO_RULE
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.rows import read_rows, read_texts
 from tests.kits.untouchable import untouched
 
 from fixtures import REFUSED, Fixture
@@ -86,12 +85,12 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
     assert "\n            name\n            ^^^^\n" in str(error)  # blanks for the tab, so that the marks fit
 
 
-@pytest.mark.parametrize(("sql", "told"), read_rows(__file__, "the way out is one that exists"))
+@cases(__file__, "sql", "told")
 def test_the_way_out_is_one_that_exists(sql, told):
     assert told in refusal(sql).fix
 
 
-@pytest.mark.parametrize("sql", read_texts(__file__, "the way out is answered when it is taken"))
+@cases(__file__, "sql")
 def test_the_way_out_is_answered_when_it_is_taken(sql):
     analyst("good").query(sql)
 
@@ -122,7 +121,7 @@ def test_a_proposal_is_accepted_as_it_stands(sql, proposal):
         analyst("good").query(proposal)
 
 
-@pytest.mark.parametrize(("sum_", "column", "clamped"), read_rows(__file__, "the column without limits is named"))
+@cases(__file__, "sum_", "column", "clamped")
 def test_the_column_without_limits_is_named(sum_, column, clamped):
     error = refusal(f"SELECT {sum_} FROM visits v JOIN beds b ON v.patient_id = b.patient_id")
     assert error.what == f"{sum_} needs limits for {column}"
