@@ -178,6 +178,9 @@ def test_the_words_are_read_aloud():
     assert "50 of 100 people; after, at most 62" in ICONS.alt
 
 
+# Pictures as objects and as files.
+
+
 PICTURE = Picture(chart=BARS)
 
 
@@ -206,6 +209,9 @@ def test_a_name_that_says_no_kind_of_picture(name):
 
 def test_a_file_that_cannot_be_written(tmp_path):
     raised(BadParameter, lambda: PICTURE.save(tmp_path / "nowhere" / "a.svg"), match="No such file or directory")
+
+
+# Axes: round numbers, and numbers at the ends of what floats hold.
 
 
 def test_bars_start_at_zero_and_dots_do_not():

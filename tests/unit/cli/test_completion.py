@@ -54,7 +54,7 @@ def test_the_page_is_written_from_the_parser():
 
 @pytest.mark.parametrize("words", [(), ("DP102",), ("proof", "M1"), ("m1",)])
 @pytest.mark.parametrize("columns", [60, 200])
-def test_it_prints_what_python_says(words, columns, command, monkeypatch):
+def test_help_prints_what_python_says(words, columns, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     found = command(["help", *words])
     assert found.out == dpsql.help(" ".join(words) or None) + "\n"

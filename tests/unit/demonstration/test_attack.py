@@ -162,6 +162,9 @@ def test_the_figures_of_the_story():
     assert f"{right_guesses(epsilon=HALF, repeats=100):.0%}" == "90%"
 
 
+# The tour: what is told is what happens, and it fits.
+
+
 @pytest.fixture(scope="module")
 def toured():
     with dpsql.demo() as ana:
@@ -198,6 +201,9 @@ def test_it_is_told_in_eighty_columns(toured, capsys):
     assert out.isascii()
     assert max(map(len, out.split("\n"))) <= 80
     assert "plus or minus" in out
+
+
+# How a story is told.
 
 
 def test_prose_is_wrapped_and_blocks_stay_as_they_are():

@@ -160,6 +160,9 @@ def test_what_is_no_snapshot_is_refused(content):
     raised(LedgerBroken, lambda: Snapshot.from_bytes(content))
 
 
+# Every entry has a time, which never goes back.
+
+
 NOON = 1_800_000_000
 YEARS = 9 * 365 * 86_400
 

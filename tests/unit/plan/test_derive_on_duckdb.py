@@ -169,6 +169,9 @@ def test_the_judge_sees_a_reach_that_is_too_small(engine):
     assert max(judged(Visits().reach(), difference(before, after, 2))) > 1
 
 
+# Statements damaged at random.
+
+
 WHOLE = [
     Visits(),
     Total_(),

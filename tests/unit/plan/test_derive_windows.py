@@ -272,6 +272,9 @@ def test_grains_too_many_for_128_bits_are_refused():
     require_fits(ROWS * largest_of(replace(wide, arguments=(*wide.arguments[:4], high, per_unit)), facts))
 
 
+# Ranges of integer expressions.
+
+
 def facts(**ranges):
     """Integer columns a, b, … numbered from 1, with their ranges."""
     return {number: Fact(type=INTEGER, range=range_) for number, range_ in enumerate(ranges.values(), 1)}

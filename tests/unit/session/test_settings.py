@@ -151,6 +151,9 @@ def test_threads_see_one_state_of_the_session(analyst):
 QUESTION, SETTING, SHOWN = (False, True), (True, False), (True, True)
 
 
+# The statements of a text, which of them speak to the session, and which have something to show.
+
+
 def test_the_query_of_a_statement_stays_where_it_is():
     text = "SELECT 1; EXPLAIN /* b */ PRIVACY (FORMAT -- c\nJSON) -- d\n SELECT 2; EXPLAIN PRIVACY DIFF a; b; SIMULATE"
     statements = script(text)
@@ -174,6 +177,9 @@ def test_a_hint_that_a_semicolon_cut_off_is_not_passed_over(text):
     """The question would be asked at another price."""
     assert sorted(each.sql[:3] for each in script(text)) in (["/*+", "SEL"], ["--+", "SEL"])
     assert [each.sql for each in script("SELECT 1; --+----+ /*+ */")] == ["SELECT 1"]
+
+
+# What is asked for beside the question.
 
 
 PURE = Account.opened(epsilon=Fraction(5), delta=Fraction(0), delta_prime=Fraction(0))

@@ -62,6 +62,9 @@ def test_one_more_group(sql, grouped):
     assert also_grouped(sql, (0, len(sql)), by="city") == grouped
 
 
+# The parts of a call, against what a reader would point at.
+
+
 @cases(__file__, "call=", "argument=", "condition=")
 def test_the_argument_and_the_filter(call, argument, condition):
     found = call_text(call)
@@ -86,6 +89,9 @@ def test_a_rewrite_compiles_or_there_is_none(sql, proposal):
 def test_other_words_are_sql(sql, instead):
     assert refusal(sql).fix == f"write {instead}"
     bounded(f"SELECT {instead} FROM visits")
+
+
+# SET, RESET, SHOW as text.
 
 
 @cases(__file__, "sql=", "name", "value=")

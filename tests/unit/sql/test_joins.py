@@ -65,6 +65,9 @@ def test_a_refused_join_says_what_would_tie_it(sql, fix):
     assert raised(TwoPeople, lambda: check(resolved(sql))).fix == fix
 
 
+# IN and EXISTS: what their answers cannot show.
+
+
 PERSON = "(house, number) IN (SELECT house, number FROM visits)"
 
 
@@ -100,6 +103,9 @@ def test_rows_are_left_out_and_tables_of_the_subquery_cap_nothing():
     assert query.multiplied
     assert query.private_tables == ("people",)
     assert query.tables == ("people", "visits")
+
+
+# UNION ALL: what is known about a column that has several sources.
 
 
 def column(branches: str) -> Column:

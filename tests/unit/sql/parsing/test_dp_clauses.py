@@ -51,6 +51,9 @@ def test_listed_keys_keep_their_types():
     assert found.keys.value[4].value.isoformat() == "2025-01-31"
 
 
+# Options in comments: read to the end, or refused; hints for others are comments.
+
+
 @cases(__file__, "hint=")
 @pytest.mark.parametrize("sql", read_texts(__file__, "places of a hint"))
 def test_a_hint_says_what_a_clause_would(sql, hint):
@@ -88,6 +91,9 @@ def test_a_hint_of_a_query_in_parentheses_is_refused():
     for sql in ("(SELECT /*+ dp(epsilon=1) */ COUNT(*) FROM t)", "(SELECT COUNT(*) FROM t) /*+ dp(epsilon=1) */"):
         error = raised(NotUnderstood, lambda text=sql: options(text))
         assert sql[slice(*error.at)] == "/*+ dp(epsilon=1) */"
+
+
+# The word PRIVATE before a query: read where it is meant, and a name everywhere else.
 
 
 def query(sql):
