@@ -127,10 +127,3 @@ def test_the_column_without_limits_is_named(sum_, column, clamped):
     assert error.what == f"{sum_} needs limits for {column}"
     assert error.try_sql == f"SELECT {clamped} FROM visits v JOIN beds b ON v.patient_id = b.patient_id"
     analyst("good").query(error.try_sql)
-
-
-@cases(__file__, "sql", "proposal=")
-def test_private_is_proposed_where_it_would_be_answered(sql, proposal):
-    assert refusal(sql).try_sql == proposal
-    if proposal is not None:
-        analyst("good").query(proposal)
