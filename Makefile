@@ -15,11 +15,11 @@ FAST := tests/unit/sql tests/unit/plan tests/unit/ledger tests/unit/randomness t
   tests/unit/privacy/test_events.py tests/unit/privacy/test_exact.py tests/unit/sensitivity/test_global.py \
   tests/unit/mechanisms/test_laplace.py tests/unit/mechanisms/test_registry.py tests/unit/local \
   tests/unit/engines/test_duckdb.py tests/unit/engines/test_desk.py tests/unit/engines/test_registry.py \
-  tests/unit/session/test_release.py tests/unit/session/test_charging.py tests/unit/session/test_noisy.py \
+  tests/unit/session/test_release.py tests/unit/session/test_steps.py tests/unit/session/test_noisy.py \
   tests/unit/cli/test_budget.py \
   $(addprefix --ignore=tests/unit/,sql/test_functions_any_expression.py sql/test_parse_any_input.py \
     sql/test_parse_against_duckdb.py sql/test_contributions.py sql/test_functions_on_duckdb.py \
-    sql/parsing/test_literals.py plan/test_derive_on_duckdb.py plan/test_derive_damaged.py plan/test_derive_on_queries.py \
+    sql/parsing/test_literals.py plan/test_derive_on_duckdb.py plan/test_derive_on_queries.py \
     ledger/test_postgres.py ledger/test_sqlite_bytes.py ledger/test_sqlite.py ledger/test_damage.py \
     ledger/test_restoring.py accounting/test_rdp.py accounting/test_pld.py accounting/test_heterogeneous.py \
     randomness/test_blocks.py)

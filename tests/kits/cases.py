@@ -2,18 +2,23 @@
 
 import math
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any, Final
 
 import pytest
 
 from dpsql import errors
-from dpsql.catalog.types import SqlType
+from dpsql.catalog import model
+from dpsql.ledger import facts
+from dpsql.privacy import events
+from dpsql.sql import scalars
 from tests.kits.rows import read_rows
 
-NAMES: Final[dict[str, Any]] = {"date": date, "datetime": datetime, "math": math, "Fraction": Fraction}
-NAMES.update(vars(errors), SqlType=SqlType)
+NAMES: Final[dict[str, Any]] = {}
+for words in (events, facts, model, scalars, errors):  # `Refused` is the error
+    NAMES.update(vars(words))
+NAMES.update(UTC=UTC, date=date, datetime=datetime, math=math, Fraction=Fraction)
 
 
 def cases(file: str, *columns: str) -> Callable[[Any], Any]:

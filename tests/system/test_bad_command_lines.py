@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, POLICY, declared
+from asked_clinic import COUNT, declared
 from dpsql.cli.main import main
 from tests.kits.cases import cases
 
@@ -41,16 +41,7 @@ def spent(policy):
         return ana.budget.spent
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "code", "said"),
-    [
-        (POLICY, "this is no policy", 8, "dpsql.toml"),
-        ("[table.people]", "[table.nobody]", 8, "nobody"),
-        ("duckdb://clinic.duckdb", "duckdb://none.duckdb", 7, "there is no file"),
-        ("duckdb://clinic.duckdb", "duckdb://dpsql.toml", 7, "cannot be opened as a DuckDB database"),
-        ("duckdb://clinic.duckdb", "postgresql://localhost/clinic", 7, "no engine reads"),
-    ],
-)
+@cases(__file__, "before", "after", "code=", "said")
 def test_a_policy_that_cannot_be_used_and_data_that_are_not_there(policy, capsys, before, after, code, said):
     policy.write_text(policy.read_text().replace(before, after))
     files = sorted(policy.parent.iterdir())

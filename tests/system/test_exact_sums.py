@@ -1,4 +1,5 @@
-"""Spending adds up to the last digit: ten tenths are 1, and so are ten million parts of one.
+"""Spending adds up to the last digit: ten tenths are 1, and so are ten million parts of one. How many counts fit under
+a promise is really asked, through the analyst, until the ledger says no.
 
 `make test` makes DPSQL_CHARGES charges to an account (20 000 unless set), `make audit` ten million.
 """
@@ -59,3 +60,27 @@ def test_the_last_of_many_equal_parts_fits_and_nothing_after_it():
         account = account.charged(Composed((part,) * 1000))
     assert account.spent.epsilon == 1
     assert not account.admits(Pure(epsilon=Fraction(1, 10**12)))
+
+
+def answered(ana, *, at_most):
+    """How many different counts of ε = 0.05 are answered before one is refused."""
+    for asked in range(at_most):
+        try:
+            answer = ana.sql(f"SELECT COUNT(*) FROM people WHERE age > {asked}", epsilon=0.05, noise="laplace")
+        except BudgetExhausted:
+            return asked
+        assert answer.cost.epsilon == Fraction(1, 20)
+    raise AssertionError("nothing was ever refused")
+
+
+@pytest.mark.parametrize(("epsilon", "least", "by_epsilon"), [(1, 20, 20), (5, 353, 100)])
+def test_counts_of_a_twentieth(epsilon, least, by_epsilon):
+    """At ε = 5 adding up ε alone would end after 100; ρ counts on: 353 · 0.05²/2 is the last sum below ρ*."""
+    owner = owner_of(400, epsilon=epsilon, delta=1e-6)
+    ana = owner.grant("ana", budget=epsilon)
+    asked = answered(ana, at_most=2 * least)
+    assert asked >= least >= by_epsilon
+    spent = owner._ledger.account().spent
+    assert spent.epsilon == asked * Fraction(1, 20)
+    assert spent.rho == asked * Fraction(1, 800)
+    assert ana.budget.left < Fraction(1, 20)

@@ -1,6 +1,9 @@
-"""examples/hospital, as its README says: made, priced, asked."""
+"""What a newcomer runs first: the stories, the examples, and examples/hospital as its README says: made, priced,
+asked."""
 
+import re
 import runpy
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -45,3 +48,19 @@ def test_the_answers_are_about_these_data(hospital):
     with dpsql.open(hospital / "dpsql.toml") as owner:
         (cell,) = owner.analyst("ana@example.org").sql("SELECT COUNT(*) FROM patients").rows[0]
     assert abs(cell.value - 6000) < 500
+
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_make_demo_tells_the_attack_to_its_end_without_waiting(command):
+    (line,) = re.findall(r"^\t@?\$\(DEMO\)/bin/dpsql (demo.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    told = command(shlex.split(line)).out
+    assert "Bob" in told
+    assert "±" in told
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_runs(example, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.strip()

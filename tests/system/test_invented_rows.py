@@ -10,8 +10,9 @@ import dpsql
 from dpsql import dbapi
 from dpsql.serve.methods import served
 from dpsql.serve.wire import WIRE, ServedAnswer, decoded, encoded
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.rows import read_rows, read_texts
+from tests.kits.rows import read_texts
 from tests.kits.untouchable import untouched
 
 from fixtures import ALL
@@ -151,11 +152,7 @@ def test_the_label_is_in_every_form_an_answer_takes(ana, tmp_path):
 
 def test_a_picture_is_called_invented_whatever_its_title(ana):
     told = ana.sql(f"SIMULATE {BY_CITY}")
-    for picture in (
-        told.plot(),
-        told.plot(title="Patients"),
-        dpsql.plot(over_the_wire(told), kind="dot"),
-    ):
+    for picture in (told.plot(), told.plot(title="Patients"), dpsql.plot(over_the_wire(told), kind="dot")):
         assert "INVENTED ROWS" in picture.svg().partition("</title>")[0]
         assert "Basel · true" not in picture.svg()
     assert "INVENTED" not in ana.sql(BY_CITY).plot().svg()
@@ -201,10 +198,7 @@ def test_a_query_simulates_itself_and_words_of_the_statement_stay_names(ana):
     assert told.columns == ("rows", "simulate", "invented")
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    read_rows(__file__, "what cannot be simulated says why"),
-)
+@cases(__file__, "sql", "code")
 def test_what_cannot_be_simulated_says_why(ana, sql, code):
     assert raised(dpsql.DpsqlError, lambda: ana.sql(sql)).code == code
 

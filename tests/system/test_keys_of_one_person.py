@@ -5,8 +5,8 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadKey, DpsqlError
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.rows import read_texts
 
 POLICY = """version = 1
 source.url = "duckdb://shop.duckdb"
@@ -52,10 +52,7 @@ def analyst(tmp_path_factory):
 
 
 @pytest.mark.parametrize("use", ["cost", "sql"])
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "a key of one person is refused before it is paid"),
-)
+@cases(__file__, "sql")
 def test_a_key_of_one_person_is_refused_before_it_is_paid(analyst, sql, use):
     assert raised(BadKey, lambda: getattr(analyst, use)(sql), match="would belong to one customer").try_sql is None
     assert analyst.budget.spent == 0

@@ -7,8 +7,8 @@ import pytest
 
 import dpsql
 from dpsql.sql.slots import SlotKind
+from tests.kits.cases import cases
 from tests.kits.noiseless import without_noise
-from tests.kits.rows import read_rows
 
 ROWS = 400
 
@@ -93,7 +93,7 @@ def test_counting_all_rows_is_free(measured):
     assert answer.cost.epsilon == 0
 
 
-@pytest.mark.parametrize(("columns", "values"), read_rows(__file__, "rows without a number are not counted in"))
+@cases(__file__, "columns", "values")
 def test_rows_without_a_number_are_not_counted_in(columns, values, measured):
     """Divided by all rows, the average of 80 and of nothing would be drawn to the middle of the bounds."""
     ana = measured(columns, values)

@@ -8,7 +8,6 @@ import dpsql
 from dpsql.sql.parsing.refusals import NO_RULE
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.rows import read_rows, read_texts
 from tests.kits.untouchable import untouched
 
 from fixtures import REFUSED, Fixture
@@ -86,18 +85,12 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
     assert "\n            name\n            ^^^^\n" in str(error)  # blanks for the tab, so that the marks fit
 
 
-@pytest.mark.parametrize(
-    ("sql", "told"),
-    read_rows(__file__, "the way out is one that exists"),
-)
+@cases(__file__, "sql", "told")
 def test_the_way_out_is_one_that_exists(sql, told):
     assert told in refusal(sql).fix
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "the way out is answered when it is taken"),
-)
+@cases(__file__, "sql")
 def test_the_way_out_is_answered_when_it_is_taken(sql):
     analyst("good").query(sql)
 
@@ -121,50 +114,16 @@ def test_a_public_subquery_is_not_said_to_be_about_people(public):
     assert "different people" not in why
 
 
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        ("SELECT CONT(*) FROM visits", "SELECT COUNT(*) FROM visits"),
-        ('SELECT COUNT(*) FROM visits WHERE diagnosis = "it\'s"',
-         "SELECT COUNT(*) FROM visits WHERE diagnosis = 'it\'\'s'"),
-        ("SELECT * FROM patients", "SELECT city, COUNT(*) FROM patients GROUP BY city"),
-        ("SELECT * FROM visits", "SELECT COUNT(*) FROM visits"),
-        ("SELECT moment, COUNT(*) FROM visits GROUP BY 1",
-         "SELECT CAST(moment AS DATE), COUNT(*) FROM visits GROUP BY 1"),
-        ("", None),
-        ("EXPLAIN PRIVACY", None),
-    ],
-)  # fmt: skip
+@cases(__file__, "sql=", "proposal=")
 def test_a_proposal_is_accepted_as_it_stands(sql, proposal):
     assert refusal(sql).try_sql == proposal
     if proposal is not None:
         analyst("good").query(proposal)
 
 
-@pytest.mark.parametrize(("sum_", "column", "clamped"), read_rows(__file__, "the column without limits is named"))
+@cases(__file__, "sum_", "column", "clamped")
 def test_the_column_without_limits_is_named(sum_, column, clamped):
     error = refusal(f"SELECT {sum_} FROM visits v JOIN beds b ON v.patient_id = b.patient_id")
     assert error.what == f"{sum_} needs limits for {column}"
     assert error.try_sql == f"SELECT {clamped} FROM visits v JOIN beds b ON v.patient_id = b.patient_id"
     analyst("good").query(error.try_sql)
-
-
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        ("SELECT COUNT(*) FROM (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t",
-         "SELECT COUNT(*) FROM PRIVATE (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t"),
-        ("WITH w AS (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40",
-         "WITH w AS PRIVATE (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40"),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT AVG(charge) FROM visits)",
-         "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"),
-        ("SELECT SUM(n) FROM (SELECT DISTINCT charge AS n FROM visits) t", None),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT charge FROM visits)", None),
-        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT MAX(charge) FROM visits)", None),
-        ("SELECT COUNT(*) FROM visits v WHERE charge > (SELECT AVG(age) FROM patients WHERE age > v.ward_id)", None),
-    ],
-)  # fmt: skip
-def test_private_is_proposed_where_it_would_be_answered(sql, proposal):
-    assert refusal(sql).try_sql == proposal
-    if proposal is not None:
-        analyst("good").query(proposal)

@@ -1,6 +1,8 @@
-"""With noise off and no bound biting, every accepted question gives the answer of plain SQL on the same rows."""
+"""With noise off and no bound biting, every accepted question gives the answer of plain SQL on the same rows. Rows
+whose person is NULL beside IN and NOT IN are nobody's, and so a reason for nothing."""
 
 import math
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 
@@ -8,10 +10,11 @@ import pytest
 
 from dpsql.session.noisy import Noisy
 from dpsql.sql.parse import parse
-from tests.kits.noiseless import answered_without_noise
+from tests.kits.cases import cases
+from tests.kits.noiseless import answered_without_noise, without_noise
 
 from fixtures import ACCEPTED, Fixture
-from hospital import opened, well_behaved
+from hospital import Hospital, opened, well_behaved
 
 
 @cache
@@ -67,3 +70,40 @@ def require_same(fixture, answer, theirs):
     for our, their in zip(ours, theirs, strict=True):
         assert len(our) == len(their)
         assert all(map(close, our, their)), (our, their)
+
+
+def with_rows_of_nobody() -> Hospital:
+    tables = well_behaved().tables
+    nobody = (None, 1, 500.0, 7, "flu", date(2025, 3, 3), datetime(2025, 3, 3, 3, 3))
+    return Hospital({**tables, "visits": [*tables["visits"], nobody, nobody], "beds": [*tables["beds"], (900, None)]})
+
+
+NOT_IN = "SELECT COUNT(*) FROM {} WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE {})"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        # SQL: nobody is known not to be among others of whom one is not known
+        (NOT_IN.format("patients", "TRUE"), NOT_IN.format("patients", "patient_id IS NOT NULL")),
+        # the same with rows of nobody on both sides
+        (NOT_IN.format("beds", "points > 900"), "SELECT COUNT(*) FROM beds WHERE patient_id IS NOT NULL"),
+    ],
+)
+def test_not_in_leaves_nobody_out_for_rows_of_nobody(asked, meant):
+    hospital = with_rows_of_nobody()
+    connection = hospital.connection()
+    ((ours,),) = without_noise(opened(hospital, rows=400, per_group=400, groups=400), asked)
+    ((theirs,),) = connection.execute(meant).fetchall()
+    assert int(ours) == theirs > 0
+    assert connection.execute(asked).fetchone() != (theirs,)
+
+
+UNDER = "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM beds) t"
+
+
+@cases(__file__, "asked=", "plain=")
+def test_rows_of_nobody_find_no_partner_and_are_not_counted(asked, plain):
+    hospital = with_rows_of_nobody()
+    ((ours,),) = without_noise(opened(hospital, rows=400, per_group=400, groups=400), asked)
+    assert hospital.connection().execute(plain or asked).fetchone() == (int(ours),)

@@ -13,8 +13,8 @@ import pytest
 
 import dpsql
 from dpsql.plan.record import plan_record
+from tests.kits.cases import cases
 from tests.kits.noiseless import filled_plans
-from tests.kits.rows import read_rows
 
 from fixtures import ALL, Fixture
 from hospital import opened, well_behaved
@@ -91,7 +91,7 @@ def test_every_change_changes_many_statements(change):
     assert sum(written(fixture, change).text != written(fixture).text for fixture in readable) >= 30
 
 
-@pytest.mark.parametrize(("one", "two"), read_rows(__file__, "a statement that means something else is noticed"))
+@cases(__file__, "one", "two")
 def test_a_statement_that_means_something_else_is_noticed(one, two):
     assert isinstance(verdict(one), tuple)
     assert isinstance(verdict(two), tuple)

@@ -1,5 +1,7 @@
-"""SVG and PNG: every mark and margin is drawn, the same every time, and no key changes how or whether it is drawn."""
+"""SVG and PNG: every mark and margin is drawn, the same every time, and no key changes how or whether it is drawn.
+Pictures as objects and files; axes with round numbers, also at the ends of what floats hold."""
 
+import math
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -8,10 +10,11 @@ import matplotlib as mpl
 import pytest
 
 from dpsql.charts import image
-from dpsql.charts.figure import Axis, Bars, Lines, Point, Series, Shape
+from dpsql.charts.figure import Axis, Bars, Lines, Point, Series, Shape, scale_of, tick_text
 from dpsql.charts.image import COLOURS, figure_of, in_png, in_svg
-from dpsql.charts.picture import Picture
-from dpsql.errors import MissingExtra
+from dpsql.charts.picture import Picture, picture_path
+from dpsql.errors import BadParameter, MissingExtra
+from tests.kits.refusals import each_raises, raised
 
 from drawn_charts import BARS, BURN, CHARTS, DAYS, ICONS, WORLDS, mark
 
@@ -173,3 +176,69 @@ def test_the_words_are_read_aloud():
     assert "Basel: 2000 plus or minus 400;" in BARS.alt
     assert "Aarau: -200 plus or minus 400, too noisy to use" in BARS.alt
     assert "50 of 100 people; after, at most 62" in ICONS.alt
+
+
+# Pictures as objects and as files.
+
+
+PICTURE = Picture(chart=BARS)
+
+
+def test_it_shows_itself():
+    assert repr(PICTURE) == str(PICTURE) == PICTURE.text()
+    assert PICTURE._repr_svg_() == PICTURE.svg()
+    assert "Basel" in PICTURE.alt
+
+
+def test_a_terminal_of_any_width_gets_the_picture():
+    assert PICTURE.text(columns=5) == PICTURE.text(columns=20)
+    assert PICTURE.text(columns=5000) == PICTURE.text(columns=1000)
+    each_raises(BadParameter, lambda columns: PICTURE.text(columns=columns), (0, -3, 20.5, "80"), match="columns=")
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.svg", b"<?xml "), ("a.PNG", b"\x89PNG\r\n"), ("a.txt", b"n by city")])
+def test_files(tmp_path, name, begins):
+    path = PICTURE.save(tmp_path / name)
+    assert path.read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.html", "a", "", "a\0.svg", 7, None])
+def test_a_name_that_says_no_kind_of_picture(name):
+    raised(BadParameter, lambda: picture_path(name), match=r"\.png, \.svg, \.txt")
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    raised(BadParameter, lambda: PICTURE.save(tmp_path / "nowhere" / "a.svg"), match="No such file or directory")
+
+
+# Axes: round numbers, and numbers at the ends of what floats hold.
+
+
+def test_bars_start_at_zero_and_dots_do_not():
+    assert scale_of([3.0, 8.0], with_zero=True).low == 0
+    assert scale_of([3.0, 8.0], with_zero=False).low == 3
+    assert scale_of([-3.0, -8.0], with_zero=True).high == 0
+
+
+def test_round_ticks():
+    assert [text for _, text in scale_of([0, 2761.0], with_zero=True).ticks(5)] == ["0", "1\u2009000", "2\u2009000"]
+    assert [text for _, text in scale_of([0, 0.3], with_zero=True).ticks(3)] == ["0", "0.1", "0.2", "0.3"]
+    assert [text for _, text in scale_of([-20, 20], with_zero=True).ticks(4)] == ["-20", "-10", "0", "10", "20"]
+
+
+@pytest.mark.parametrize(
+    "numbers", [[], [0.0], [5.0], [-5.0], [1e308, -1e308], [5e-324], [1e15, 1e15 + 1], [math.pi] * 3, [1e-300, 2e-300]]
+)
+@pytest.mark.parametrize("with_zero", [True, False])
+def test_every_list_of_numbers_has_a_scale(numbers, with_zero):
+    scale = scale_of(numbers, with_zero=with_zero)
+    assert scale.low < scale.high
+    assert 1 <= len(scale.ticks(4)) <= 12
+    assert all(0 <= scale.share(number) <= 1 for number in numbers)
+
+
+def test_numbers_as_people_read_them():
+    assert tick_text(0.1 + 0.2) == "0.3"
+    assert tick_text(-0.0) == "0"
+    assert tick_text(1234567.0) == "1\u2009234\u2009570"
+    assert tick_text(1e-9) == "1e-09"

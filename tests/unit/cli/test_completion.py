@@ -1,10 +1,13 @@
-"""`dpsql completion`: every command, part and option, in words a shell can read."""
+"""What the command line says of itself: its page, `dpsql help`, and `dpsql completion` in words a shell can read."""
 
 import subprocess
+import sys
 
 import pytest
 
+import dpsql
 from dpsql.cli.main import main
+from tests.kits.scripts import script
 
 _COMPLETED = """
 source "$1"
@@ -17,13 +20,13 @@ complete_ dpsql completion f
 """
 
 
-def script(capsys, shell):
+def completion_of(capsys, shell):
     assert main(["completion", shell]) == 0
     return capsys.readouterr().out
 
 
 def test_bash_completes(tmp_path, capsys):
-    (tmp_path / "dpsql.bash").write_text(script(capsys, "bash"))
+    (tmp_path / "dpsql.bash").write_text(completion_of(capsys, "bash"))
     done = subprocess.run(
         ["bash", "-c", _COMPLETED, "bash", str(tmp_path / "dpsql.bash")], capture_output=True, text=True, check=True
     )
@@ -36,6 +39,37 @@ def test_bash_completes(tmp_path, capsys):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_is_completed(capsys, shell):
-    found = script(capsys, shell)
+    found = completion_of(capsys, shell)
     for word in ("ledger", "audit", "doctor", "--max-cost", "--new-promise"):
         assert word in found
+
+
+def test_the_page_is_written_from_the_parser():
+    tool = script("cli_reference")
+    written = tool.PAGE.read_text(encoding="utf-8")
+    assert written == tool.page(), "python tools/cli_reference.py --write"
+    for word in ("`--max-cost X`", "### dpsql doctor", "#### dpsql ledger verify", "| 130 | interrupted |"):
+        assert word in written
+
+
+@pytest.mark.parametrize("words", [(), ("DP102",), ("proof", "M1"), ("m1",)])
+@pytest.mark.parametrize("columns", [60, 200])
+def test_help_prints_what_python_says(words, columns, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    found = command(["help", *words])
+    assert found.out == dpsql.help(" ".join(words) or None) + "\n"
+    assert found.err == ""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert command(["help", *words]).out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
+
+
+def test_an_unknown_topic_ends_as_an_unknown_name(command):
+    found = command(["help", "DP12"], 3)
+    assert found.out == ""
+    assert "Did you mean DP102?" in found.err
+
+
+@pytest.mark.parametrize("kind", [dpsql.Refused, dpsql.BadParameter])
+def test_the_json_of_an_error_names_the_command(kind, command):
+    _, *words = kind("what", why="why", fix="fix").as_json()["docs"].split()
+    assert command(words).out.startswith(kind.code)

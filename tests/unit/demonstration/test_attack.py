@@ -1,15 +1,20 @@
-"""The attack on Bob: what is told is what happens."""
+"""The attack on Bob and the tour: what is told is what happens. How a story is told: in eighty columns, in plain
+letters, to somebody who is waited for, or to nobody."""
 
 import math
 import re
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pytest
 
-from dpsql.demonstration import attack, hospital
+import dpsql
+from dpsql.demonstration import attack, hospital, tour
 from dpsql.demonstration.attack import right_guesses
-from dpsql.demonstration.stage import Stage
+from dpsql.demonstration.stage import Page, Stage, Trial, refusal, typed
+from dpsql.errors import InternalError
+from tests.kits.owners import owner_of
 
 REPEATS = 10  # of the hundred: each is planned anew, and a hundred take a second
 
@@ -155,3 +160,122 @@ def test_the_figures_of_the_story():
     normal = math.erf(50 / math.sqrt(2 * 200 * 2 * p / (1 - p) ** 2))  # a sum of 200 is nearly normal
     assert right_guesses(epsilon=HALF, repeats=100) == pytest.approx((1 + normal) / 2, abs=1e-3)
     assert f"{right_guesses(epsilon=HALF, repeats=100):.0%}" == "90%"
+
+
+# The tour: what is told is what happens, and it fits.
+
+
+@pytest.fixture(scope="module")
+def toured():
+    with dpsql.demo() as ana:
+        return list(tour.pages(ana, Stage())), ana.budget.spent
+
+
+def text(page):
+    return "\n".join(page.blocks)
+
+
+def test_the_tour_answers_repeats_prices_and_refuses(toured):
+    (_, first, again, closer, refused, explained), spent = toured
+    assert "cost 0.05 " in text(first)
+    assert "cost 0.00 " in text(again)
+    assert text(first).partition("cost")[0] == text(again).partition("cost")[0]  # the same numbers
+    assert "± 10 │" in text(closer)
+    assert "DP101" in text(refused)
+    assert "  Try   SELECT city, COUNT(*) FROM patients GROUP BY city" in text(refused)
+    assert "one patient adds between 0 and 6" in text(explained)
+    assert 0 < spent < 0.4  # most of the budget is left for whoever goes on
+    (_, _, _, closer, *_), _ = toured
+    prose, asked = closer.blocks
+    price = prose.partition("reads no data: ")[2].partition(" here")[0]
+    assert f"cost {price} " in asked
+
+
+def test_it_is_told_in_eighty_columns(toured, capsys):
+    Stage().tell(toured[0])
+    assert max(map(len, capsys.readouterr().out.split("\n"))) <= 80
+    with dpsql.demo() as ana:
+        plain = Stage(plain=True)
+        plain.tell(tour.pages(ana, plain))
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert max(map(len, out.split("\n"))) <= 80
+    assert "plus or minus" in out
+
+
+# How a story is told.
+
+
+def test_prose_is_wrapped_and_blocks_stay_as_they_are():
+    long = "word " * 40
+    fitted = Stage().fitted(f"  Why   {long}\n    short\nnote: {long}\n    b  {long}")
+    lines = fitted.split("\n")
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(" " * 8 + "word")
+    assert "    short" in lines
+    assert [line[: line.index("word")] for line in lines if line.startswith(("note", "    b"))] == ["note: ", "    b  "]
+    assert " " * 6 + "word" in fitted
+    assert " " * 7 + "word" in fitted
+
+
+def test_plain_letters_are_all_ascii_fit_and_none_is_lost():
+    told = Stage(plain=True).fitted("ε ± 5 · " * 30 + "日本")
+    assert told.isascii()
+    assert max(map(len, told.split("\n"))) <= 80
+    assert Stage(plain=True).fitted("Zürich") != Stage(plain=True).fitted("Zärich")
+    assert "?" not in Stage(plain=True).fitted("Zürich")
+
+
+@pytest.mark.parametrize("heard", [None, "\n", "x\n", "\x1b[2J\n"])
+def test_each_page_waits_for_the_next(capsys, heard):
+    asked = []
+
+    def hear(words):
+        asked.append(words)
+        return heard
+
+    Stage(hear=hear).tell([Page(title="One", blocks=("text",)), Page(title="Two", blocks=("text",))])
+    told = capsys.readouterr().out
+    assert "2. Two" in told
+    assert "\x1b" not in told
+    assert asked == ["[Enter] next page, q skips the rest: "]  # between pages, and not before the first
+
+
+def test_what_is_typed_goes_on_below_itself():
+    rows = duckdb.sql("SELECT 1 AS ward_id")
+    with owner_of(rows, "wards", public=True, columns="all", epsilon=1, cost_per_query=0.1) as owner:
+        ana = owner.grant("ana", budget=1)
+        lines = typed(ana, "SELECT " + ", ".join(f"column_{n}" for n in range(20))).split("\n")
+        assert lines[0].startswith("ana> SELECT")
+        assert all(line.startswith("     column") for line in lines[1:])
+        assert max(map(len, lines)) <= 80
+        with pytest.raises(InternalError, match="this was answered"):
+            refusal(ana, "SELECT COUNT(*) FROM wards")
+
+
+def test_a_trial_goes_on_until_nothing_is_typed(capsys):
+    typed_in = iter(["one\n", "two\n", "\n"])
+    trial = Trial(asks="What? ", tell=lambda heard: f"<{heard}>")
+    page = Page(title="One", blocks=("text",), trial=trial)
+    Stage(hear=lambda words: next(typed_in)).tell([page])
+    assert capsys.readouterr().out.split()[-2:] == ["<one>", "<two>"]
+    Stage().tell([page])  # nobody is there
+    assert "<" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("enough", ["q\n", " Q \n", "\\q\n"])
+@pytest.mark.parametrize("before", [0, 1])
+def test_whoever_has_seen_enough_skips_the_rest_at_any_pause(capsys, enough, before):
+    """The end of a page, and something to try: the two pauses there are."""
+    typed_in = iter(["\n"] * before + [enough])
+    trial = Trial(asks="What? ", tell=lambda heard: f"<{heard}>")
+    pages = [
+        Page(title="One", blocks=("text",)),
+        Page(title="Two", blocks=("text",), trial=trial),
+        Page(title="Three", blocks=("text",)),
+    ]
+    Stage(hear=lambda words: next(typed_in)).tell(pages)
+    told = capsys.readouterr().out
+    assert ("2. Two" in told) == (before == 1)
+    assert "3. Three" not in told
+    assert "<" not in told

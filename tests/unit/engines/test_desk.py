@@ -5,7 +5,7 @@ import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
@@ -122,28 +122,7 @@ def test_a_failure_keeps_its_reason_because_all_is_released():
     assert "Basel" not in str(failed.value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        (SqlType.INTEGER, 2**63),
-        (SqlType.INTEGER, -(2**63) - 1),
-        (SqlType.INTEGER, True),
-        (SqlType.INTEGER, 1.0),
-        (SqlType.INTEGER, "1"),
-        ("HUGEINT", 2**127),
-        ("HUGEINT", -(2**127) - 1),
-        ("HUGEINT", 1.5),
-        (SqlType.DOUBLE, "1"),
-        (SqlType.DOUBLE, False),
-        (SqlType.TEXT, 1),
-        (SqlType.TEXT, b"a"),
-        (SqlType.BOOLEAN, 1),
-        (SqlType.DATE, datetime(2024, 1, 1)),
-        (SqlType.DATE, "2024-01-01"),
-        (SqlType.TIMESTAMP, date(2024, 1, 1)),
-        (SqlType.TIMESTAMP, datetime(2024, 1, 1, tzinfo=UTC)),
-    ],
-)
+@cases(__file__, "kind=", "value=")
 def test_a_value_that_would_be_converted_is_refused(kind, value):
     raised(InternalError, lambda: table([(None,), (value,)], (("a", kind),)), match="column a")
 

@@ -16,16 +16,7 @@ from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger import encoding, facts
 from dpsql.ledger.encoding import CODEC, RECORD_BYTES, fact_from_entry, fact_to_entry, released_to_bytes
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Question, ReleasedStep, Role, User
-from dpsql.privacy.events import (
-    PRICED_EVENTS,
-    Approximate,
-    BoundedRange,
-    Composed,
-    DiscreteGaussian,
-    GaussianThreshold,
-    KeySelection,
-    Pure,
-)
+from dpsql.privacy.events import PRICED_EVENTS, Composed, DiscreteGaussian, Pure
 from dpsql.privacy.window import Window
 from tests.kits.accountant_kit import Mystery, one_of_each
 from tests.kits.cases import cases
@@ -190,28 +181,7 @@ def test_what_is_stored_does_not_change():
     assert [(word, payload.decode("ascii")) for word, payload in written] == list(STORED.items())
 
 
-@pytest.mark.parametrize(
-    ("event", "stored"),
-    [
-        (Approximate(epsilon=1, delta=0.5), '{"approximate":{"delta":"1/2","epsilon":"1"}}'),
-        (BoundedRange(epsilon=1), '{"bounded_range":{"epsilon":"1"}}'),
-        (
-            Composed((Pure(epsilon=2), Composed(()))),
-            '{"composed":{"events":[{"pure":{"epsilon":"2"}},{"composed":{"events":[]}}]}}',
-        ),
-        (
-            DiscreteGaussian(sigma_squared=3, l2_squared=2),
-            '{"discrete_gaussian":{"l2_squared":"2","sigma_squared":"3"}}',
-        ),
-        (
-            GaussianThreshold(sigma_squared=3, delta=0.5, keys=2),
-            '{"gaussian_threshold":{"delta":"1/2","keys":2,"sigma_squared":"3"}}',
-        ),
-        (KeySelection(epsilon=1, delta=0.5, keys=2), '{"key_selection":{"delta":"1/2","epsilon":"1","keys":2}}'),
-        (Pure(epsilon=1), '{"pure":{"epsilon":"1"}}'),
-    ],
-    ids=lambda each: type(each).__name__,
-)
+@cases(__file__, "event=", "stored")
 def test_events_are_stored_under_their_names(event, stored):
     asked = asking(event=event)
     word, payload = fact_to_entry(asked)

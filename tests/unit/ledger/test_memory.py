@@ -1,12 +1,15 @@
-"""The ledger that ends with its process."""
+"""The ledger that ends with its process; and what an anchor knows of and the ledger has lost counts as spent."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from counted_calls import counted_calls
+from dpsql.accounting.triple import Triple
 from dpsql.ledger.facts import Granted
-from dpsql.ledger.ledger import NO_CONDITIONS, GrantedBy, Role, User
+from dpsql.ledger.ledger import NO_CONDITIONS, GrantedBy, Head, Role, User
 from dpsql.ledger.memory import MemoryLedger
-from tests.kits.ledger_cases import SMALL, TENTH, promised
+from dpsql.ledger.promises import write_off
+from tests.kits.ledger_cases import SMALL, TENTH, asking, promised
 from tests.kits.ledger_kit import LedgerKit
 
 
@@ -34,3 +37,19 @@ def test_old_grants_of_files_cost_linear_work_each_time_a_file_is_opened():
     few, more, most = (opened(number) for number in (20, 40, 80))
     one, two, four = (counted_calls(lambda ledger=ledger: ledger.adopt_grants([])) for ledger in (few, more, most))
     assert (four - two) / (two - one) < 2.2
+
+
+def test_what_was_lost_is_the_larger_of_both_in_every_part():
+    """What is infinite stays so."""
+    ledger = MemoryLedger()
+    promised(ledger)
+    ledger.grant("ana", epsilon=Fraction(1))
+    ledger.charge(asking("a"))
+    lost = Head(number=99, hash=bytes(32), spent=Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=Fraction(1, 1000)))
+    with ledger.writing() as page:
+        write_off(page, lost)
+    assert ledger.account().spent == Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=TENTH * TENTH / 2)
+    with ledger.writing() as page:
+        write_off(page, replace(lost, spent=replace(lost.spent, epsilon=None)))
+    assert ledger.account().spent.epsilon is None
+    ledger.verify()

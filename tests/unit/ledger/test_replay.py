@@ -1,5 +1,7 @@
-"""Entries are lived through again: what the laws would not have done is seen, even where every hash is right."""
+"""Entries are lived through again: what the laws would not have done is seen, even where every hash is right. Every
+entry has a time, which never goes back."""
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -10,30 +12,16 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
-from dpsql.ledger.facts import (
-    Adopted,
-    Closed,
-    Frozen,
-    Granted,
-    Issued,
-    Opened,
-    Promised,
-    Renewed,
-    Retried,
-    Revoked,
-    Stored,
-    Unfrozen,
-    Versioned,
-    Withdrawn,
-)
+from dpsql.ledger.facts import Closed, Granted, Issued, Opened, Promised, Renewed, Retried, Stored, Versioned
 from dpsql.ledger.ledger import Conditions, Ownership, Role, User
-from dpsql.ledger.memory import MemoryPage
+from dpsql.ledger.memory import MemoryLedger, MemoryPage
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import _ReplayPage, replay
 from dpsql.ledger.snapshot import Payment, Snapshot
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.privacy.window import Window
-from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
+from tests.kits.cases import cases
+from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking, promised
 from tests.kits.refusals import raised
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
@@ -108,65 +96,7 @@ def test_payments_follow_from_the_entries():
     assert totals.account(SOURCE).spent.epsilon == TENTH
 
 
-@pytest.mark.parametrize(
-    ("facts", "entry"),
-    [
-        ([], 1),
-        (BEGUN[1:], 1),
-        ([*BEGUN, Opened(id="x")], 5),
-        ([*BEGUN, BEGUN[1]], 5),  # the law writes no second one
-        ([*BEGUN, BEGUN[2]], 5),
-        ([BEGUN[0], BEGUN[2]], 2),
-        ([*BEGUN, Promised(account=Account.opened(epsilon=2, delta=SMALL, delta_prime=SMALL / 2))], 5),
-        ([*BEGUN, Granted(analyst="bob", epsilon=Fraction(2))], 5),
-        ([*BEGUN, asking("a", event=Pure(epsilon=Fraction(11, 10)))], 5),
-        (
-            [*BEGUN, asking("a", event=Pure(epsilon=Fraction(9, 10))), asking("b", event=Pure(epsilon=Fraction(1, 5)))],
-            6,
-        ),
-        ([*BEGUN, asking("a", analyst="bob")], 5),
-        ([*BEGUN, asking("a"), asking("a")], 6),  # the law would have continued the first
-        ([BEGUN[0], Versioned(label="1")], 2),
-        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 6),
-        ([*BEGUN, Versioned(label="2"), Versioned(label="3"), Versioned(label="2")], 7),
-        ([*BEGUN, Versioned(label="")], 5),
-        ([BEGUN[0], OWNED], 2),
-        ([*BEGUN, OWNED], 5),
-        ([*BEGUN, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
-        ([*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]], 6),
-        ([*MONTHLY, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
-        ([*BEGUN, replace(OWNED, relation="change_one", tables=())], 5),
-        ([*BEGUN, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
-        ([*BEGUN, Retried(receipt=5)], 5),
-        ([*BEGUN, Retried(receipt=2)], 5),
-        ([*BEGUN, asking("a"), *[Retried(receipt=5)] * 3], 8),
-        ([*BEGUN, asking("a"), Stored(receipt=5, step=0, released=FIRST), Retried(receipt=5)], 7),
-        ([*BEGUN, Stored(receipt=5, step=0, released=FIRST)], 5),
-        ([*BEGUN, asking("a"), Stored(receipt=5, step=1, released=FIRST)], 6),
-        ([*BEGUN, asking("a"), *[Stored(receipt=5, step=0, released=FIRST)] * 2], 7),
-        ([*BEGUN, Unfrozen(reason="it never was")], 5),
-        ([*BEGUN, Frozen(reason="a"), Frozen(reason="a")], 6),
-        ([*BEGUN, Frozen(reason="a"), asking("a")], 6),
-        ([*BEGUN, Revoked(analyst="bob")], 5),
-        ([*BEGUN, Revoked(analyst="ana"), asking("a")], 6),
-        ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 6),
-        ([*BEGUN, Renewed(period=3)], 5),
-        ([BEGUN[0], Renewed(period=2)], 2),
-        ([BEGUN[0], Promised(account=ACCOUNT, per=Window.FOREVER), Renewed(period=2)], 3),
-        ([*BEGUN, Closed(reason="a"), asking("a")], 6),
-        ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 7),
-        ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 6),
-        ([*BEGUN, Withdrawn(name="ana")], 5),
-        ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 6),
-        ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 6),
-        ([*BEGUN, LAB, replace(asking("a"), grant="lab")], 6),
-        ([*BEGUN, LAB, LAB_TOKEN, Withdrawn(name="ana"), replace(asking("a"), grant="lab")], 8),
-        ([*BEGUN, LAB, LAB_TOKEN, replace(asking("a"), grant="lab"), Withdrawn(name="ana"), Retried(receipt=7)], 9),
-        ([*BEGUN[:3], asking("a")], 4),  # nobody has said whom the promise is about
-        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], asking("b")], 9),
-        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], Retried(receipt=5)], 9),
-    ],
-)
+@cases(__file__, "facts=", "entry=")
 def test_what_a_law_forbids_is_seen(facts, entry):
     assert broken_entry(facts) == entry
 
@@ -228,3 +158,112 @@ def test_a_step_of_another_payment_is_no_answer():
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[]"])
 def test_what_is_no_snapshot_is_refused(content):
     raised(LedgerBroken, lambda: Snapshot.from_bytes(content))
+
+
+# Every entry has a time, which never goes back.
+
+
+NOON = 1_800_000_000
+YEARS = 9 * 365 * 86_400
+
+
+class Clock:
+    """Tells what it is set to."""
+
+    def __init__(self, now=NOON):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture(params=["memory", "database"])
+def timed(request, store):
+    """A ledger and its clock."""
+    clock = Clock()
+    with closing(MemoryLedger(clock=clock) if request.param == "memory" else store.open(clock=clock)) as ledger:
+        promised(ledger)
+        ledger.grant("ana", epsilon=Fraction(1))
+        yield ledger, clock
+
+
+def times(ledger):
+    with ledger.reading() as page:
+        return [link.time for link in page.chained()]
+
+
+def test_an_entry_has_the_time_of_the_clock(timed):
+    ledger, clock = timed
+    clock.now += 60
+    ledger.charge(asking())
+    assert times(ledger) == [NOON] * 4 + [NOON + 60]
+    ledger.verify()
+
+
+def test_a_clock_that_is_set_back_stands_still(timed):
+    ledger, clock = timed
+    for now in (NOON + YEARS, NOON - YEARS, NOON, NOON + YEARS + 1):
+        clock.now = now
+        ledger.charge(asking(f"at {now}"))
+        with ledger.reading() as page:
+            assert page.now() == max(NOON + YEARS, now)
+    assert times(ledger)[4:] == [NOON + YEARS] * 3 + [NOON + YEARS + 1]
+    assert ledger.account().spent.epsilon == Fraction(4, 10)  # no clock gives any of it back
+    ledger.verify()
+
+
+def test_a_clock_that_goes_back_between_openings_stands_still(store):
+    with closing(store.open(clock=Clock(NOON))) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    with closing(store.open(clock=Clock(NOON - YEARS))) as ledger:
+        ledger.grant("ana", epsilon=Fraction(1))
+        assert times(ledger) == [NOON] * 3
+
+
+def test_the_clock_of_the_machine_is_asked_where_none_is_given(store):
+    with closing(store.open()) as ledger, closing(MemoryLedger()) as memory:
+        assert all(time > NOON - 10**8 for time in times(ledger) + times(memory))
+
+
+@pytest.mark.parametrize(
+    ("now", "said"), [(NOON + 11 * 366 * 86_400, "2038-01-23"), (4_000_000_000, "2096-10-02"), (10**12, "year 9999")]
+)
+def test_a_clock_that_is_years_ahead_writes_nothing(timed, now, said):
+    """One entry of it would end every grant with a last day, on every machine."""
+    ledger, clock = timed
+    ledger.grant("bob", epsilon=Fraction(1), conditions=Conditions(expires=date(2030, 1, 1)))
+    before = ledger.head()
+    clock.now = now
+    for use in (
+        lambda: ledger.freeze("x"),
+        lambda: ledger.charge(asking(analyst="bob")),
+        lambda: ledger.conditions("bob"),
+    ):
+        with pytest.raises(LedgerBroken, match=f"clock of this machine is wrong: it says .*{said}.* 2027-01-15"):
+            use()
+    clock.now = NOON + 60
+    assert ledger.head() == before
+    assert ledger.charge(asking(analyst="bob")).paid
+    ledger.verify()
+
+
+def test_a_clock_that_was_not_set_when_the_ledger_was_made_may_be_set(store):
+    for now in (0, NOON, NOON + YEARS):
+        with closing(store.open(clock=Clock(now))) as ledger:
+            ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+            ledger.grant(f"ana at {now}", epsilon=Fraction(1))
+            assert times(ledger)[-1] == now
+            ledger.verify()
+
+
+def test_a_time_after_all_calendars_does_not_verify():
+    page = MemoryPage(key=b"", clock=lambda: NOON)
+    page.append(Opened(id="a" * 32))
+    number = page.append(Versioned(label="2"))
+    for time, end in ((253_402_300_799, number), (253_402_300_800, None)):
+        page._links[-1] = page._links[-1]._replace(time=time)
+        if end is None:
+            with pytest.raises(LedgerBroken, match="entry 2"):
+                replay(page)
+        else:
+            assert replay(page).latest["version"][0] == end

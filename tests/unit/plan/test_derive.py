@@ -302,8 +302,7 @@ test_an_owner_that_is_another_is_refused = each_refused(
             }.items()
         },
         "grouped by somebody else": planted(
-            Visits,
-            capped=projected(BY_SOMEBODY_ELSE, c9=ref(8, TEXT), c20=ref(20, TEXT), **Visits().amounts()),
+            Visits, capped=projected(BY_SOMEBODY_ELSE, c9=ref(8, TEXT), c20=ref(20, TEXT), **Visits().amounts())
         ),
     }
 )
@@ -383,9 +382,7 @@ test_a_norm_that_is_not_that_of_the_rows_is_refused = each_refused(
         "per group, beside its group": planted(
             Scaled,
             together=Join(
-                left=INSIDE,
-                right=PER_GROUP,
-                condition=inner.all_of(MET, inner.alike(ref(20, TEXT), ref(23, TEXT))),
+                left=INSIDE, right=PER_GROUP, condition=inner.all_of(MET, inner.alike(ref(20, TEXT), ref(23, TEXT)))
             ),
         ),
         # a row whose count is NULL would leave its charge out of the norm

@@ -261,9 +261,7 @@ test_a_path_that_is_not_followed_is_refused = each_refused(
             Items,
             table=Join(
                 left=Join(
-                    left=Items().start(),
-                    right=grouped(Items().middle(), (7, 4)),
-                    condition=inner.same(ref(6), ref(7)),
+                    left=Items().start(), right=grouped(Items().middle(), (7, 4)), condition=inner.same(ref(6), ref(7))
                 ),
                 right=Care().lookup(),
                 condition=Care().step(),

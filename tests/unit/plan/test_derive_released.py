@@ -1,10 +1,8 @@
 """What is released: keys that are public, totals beside their own key, and sums that have room."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from fractions import Fraction
+from datetime import date, datetime
 
-import pytest
 from derive_trees import (
     COUNT,
     DOUBLE,
@@ -30,7 +28,7 @@ from derive_trees import (
     whole,
 )
 
-from dpsql.catalog.model import KeyList, KeyRange
+from dpsql.catalog.model import KeyRange
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, derive
@@ -120,29 +118,7 @@ def test_public_keys_of_their_type_are_distinct(type_, keys):
         refused(by_keys(type_, (*keys, keys[0])))
 
 
-@pytest.mark.parametrize(
-    ("type_", "keys"),
-    [
-        (SqlType.TEXT, KeyList(values=("a", "b", "a"))),
-        (SqlType.INTEGER, KeyList(values=(1, True))),
-        (SqlType.INTEGER, KeyList(values=(1, Fraction(3, 2)))),
-        (DOUBLE, KeyList(values=(1, Fraction(3, 2)))),
-        (SqlType.DATE, KeyList(values=(date(2024, 1, 1), datetime(2024, 1, 1)))),
-        (SqlType.INTEGER, KeyRange(first=True, count=2)),
-        (SqlType.INTEGER, KeyRange(first=1, count=-2)),
-        (SqlType.INTEGER, KeyRange(first=1, count=2, months=1)),
-        (SqlType.DATE, replace(DAYS, microseconds=1)),
-        (SqlType.TIMESTAMP, replace(HOURS, microseconds=0)),  # the same moment three times
-        (SqlType.TIMESTAMP, replace(HOURS, microseconds=-1)),
-        (SqlType.TIMESTAMP, replace(HOURS, months=1)),
-        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 31))),  # 31 January and a month is 29 February
-        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 1, tzinfo=UTC))),
-        (SqlType.TIMESTAMP, DAYS),
-        (SqlType.TEXT, (1, True)),
-        (SqlType.TEXT, (1.5, Fraction(3, 2))),
-        (SqlType.TEXT, (date(2024, 1, 1), 1)),
-    ],
-)
+@cases(__file__, "type_=", "keys=")
 def test_public_keys_that_may_come_twice_are_refused(type_, keys):
     refused(by_keys(type_, keys))
 
@@ -172,8 +148,7 @@ test_keys_and_totals_limit_no_rows = each_refused(
         # exact totals beside rows would let rows be filtered by what everybody has
         **{
             name: planted(
-                Visits,
-                owned=filtered(Join(left=left, right=right, condition=inner.TRUE), inner.known(ref(9, TEXT))),
+                Visits, owned=filtered(Join(left=left, right=right, condition=inner.TRUE), inner.known(ref(9, TEXT)))
             )
             for name, left, right in (("totals meet rows", TOTALS, TABLE), ("rows meet totals", TABLE, TOTALS))
         },
@@ -252,10 +227,7 @@ test_other_totals_are_refused = each_refused(
                 "inside a person": planted(
                     Visits,
                     per_person=grouped(
-                        Visits().rows(),
-                        (9, 20),
-                        c30=COUNT,
-                        c31=Total(function=function, argument=Visits().clamped()),
+                        Visits().rows(), (9, 20), c30=COUNT, c31=Total(function=function, argument=Visits().clamped())
                     ),
                 ),
             }.items()

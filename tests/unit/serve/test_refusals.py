@@ -1,9 +1,10 @@
-"""So many refusals of one holder within an hour are let through, and what depends on rows is not among them."""
+"""What one name may take: so many refusals within an hour, those that depend on rows not counted; and processor time,
+out of a bucket that is full again after a minute."""
 
 import pytest
 
-from dpsql.errors import NO_REFUSALS, EngineFailed, NotPermitted, RowLevel
-from dpsql.serve.server import Refusals
+from dpsql.errors import NO_REFUSALS, EngineFailed, NotPermitted, OutOfTime, RowLevel
+from dpsql.serve.server import Refusals, TimeBudgets
 from tests.kits.refusals import raised
 
 
@@ -49,3 +50,19 @@ def test_what_is_no_refusal_is_not_counted(clock, error):
     raised(error, lambda: ask(refusals, "ana", error))
     ask(refusals, "ana")
     assert EngineFailed in NO_REFUSALS
+
+
+def test_a_bucket_is_empty_when_it_is_spent_and_refills_with_time(clock):
+    times = TimeBudgets(30.0, clock=clock)
+    times.require("ana")
+    times.spend("ana", 40.0)  # one long request may take more than is left
+    error = raised(OutOfTime, lambda: times.require("ana"), match="30 seconds")
+    assert "in 21 s" in error.fix  # 10 seconds too many, at half a second a second
+    times.require("bob")
+    clock.now += 20.5
+    times.require("ana")
+    clock.now += 3600
+    times.spend("ana", 29.0)  # never more than one bucket
+    times.require("ana")
+    times.spend("ana", 1.5)
+    raised(OutOfTime, lambda: times.require("ana"))

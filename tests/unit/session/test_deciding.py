@@ -1,4 +1,4 @@
-"""What is promised, in words that stay true however often it is renewed."""
+"""What is promised, in words that stay true however often it is renewed; and what an ε means for a 50-50 guess."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,11 +7,13 @@ from math import exp
 
 import pytest
 
+import dpsql
 from dpsql.accounting.account import Account
 from dpsql.ledger.ledger import Made
 from dpsql.privacy.window import Window
 from dpsql.session.deciding import is_ahead_of_its_window, odds, promised_in_words
 from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 FIRST = datetime(2026, 1, 1, 9, tzinfo=UTC)
 ACCOUNT = Account.opened(epsilon=Fraction(1, 2), delta=0, delta_prime=0)
@@ -77,3 +79,24 @@ def test_what_limits_nothing_is_said_to(epsilon):
     assert "100" not in told.split("(")[0]
     assert "more than 99.99 %" in told
     assert "apart from δ" in told
+
+
+@pytest.mark.parametrize(("epsilon", "after"), [("0.1", 53), ("0.5", 63), ("1", 74), ("3", 96), ("5", 100)])
+def test_people_are_rounded_up(epsilon, after):
+    """exp(ε)/(1 + exp(ε)) is 52.5, 62.2, 73.1, 95.3 and 99.3 %."""
+    chart = dpsql.belief(epsilon=Fraction(epsilon)).chart
+    assert (chart.before, chart.after) == (50, after)
+
+
+def test_the_share_is_said_and_never_below_what_it_is():
+    """62.2459…, 99.3307… and 52.4979… %. At ε = ln 3 + 10^-12 it is 75 % and two 10^-11 more: one more person."""
+    for epsilon, said in (("0.5", "62.25"), ("5", "99.34"), ("0.1", "52.5")):
+        notes = dpsql.belief(epsilon=Fraction(epsilon)).chart.notes
+        assert f"at most {said} % sure" in notes[0]
+        assert "apart from δ" in " ".join(notes)
+    assert dpsql.belief(epsilon=Fraction(1098612288669, 10**12)).chart.after == 76
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), "1"])
+def test_no_epsilon(epsilon):
+    raised(dpsql.BadParameter, lambda: dpsql.belief(epsilon=epsilon))

@@ -2,13 +2,11 @@
 
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.session.digits import shown_amount, shown_down, shown_number, shown_percent, shown_up, shown_value
 from tests.kits.cases import cases
-from tests.kits.rows import read_rows
 
 
 @cases(__file__, "value=", "margin=", "wanted=")
@@ -39,12 +37,12 @@ def test_values_without_a_margin(value, wanted):
     assert shown_value(value, thousands=" ") == wanted
 
 
-@pytest.mark.parametrize(("share", "wanted"), read_rows(__file__, "percent"))
+@cases(__file__, "share", "wanted")
 def test_percent(share, wanted):
     assert shown_percent(Fraction(share)) == wanted
 
 
-@pytest.mark.parametrize(("amount", "wanted"), read_rows(__file__, "prices are exact or rounded up"))
+@cases(__file__, "amount", "wanted")
 def test_prices_are_exact_or_rounded_up(amount, wanted):
     assert shown_amount(Fraction(amount)) == wanted
 

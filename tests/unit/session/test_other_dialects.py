@@ -8,8 +8,8 @@ import dpsql
 from dpsql.errors import NotUnderstood
 from dpsql.sql.other_dialects import in_other_words, with_our_calls
 from dpsql.sql.parse import parse
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.rows import read_rows
 
 
 def refusal(ana, sql):
@@ -19,7 +19,7 @@ def refusal(ana, sql):
     return error
 
 
-@pytest.mark.parametrize(("sql", "marked", "rewrite"), read_rows(__file__, "it is marked and written as it is here"))
+@cases(__file__, "sql", "marked", "rewrite")
 def test_it_is_marked_and_written_as_it_is_here(ana, sql, marked, rewrite):
     error = refusal(ana, sql)
     assert sql[slice(*error.at)] == marked
@@ -68,10 +68,7 @@ def test_calls_nested_too_deep_keep_their_refusal(ana, depth):
     assert "write IF(" not in error.fix
 
 
-@pytest.mark.parametrize(
-    ("start", "filling", "end"),
-    read_rows(__file__, "advice takes no longer than its text is long"),
-)
+@cases(__file__, "start", "filling", "end")
 def test_advice_takes_no_longer_than_its_text_is_long(start, filling, end):
     """Milliseconds; seconds where a pattern looks at the rest of the text from each place of it."""
     text = f"{start}{filling * (19_500 // len(filling))}{end}"

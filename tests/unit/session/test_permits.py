@@ -14,7 +14,6 @@ from dpsql.session.permits import readable_tables
 from tests.kits.cases import cases
 from tests.kits.noiseless import without_noise
 from tests.kits.refusals import raised
-from tests.kits.rows import read_texts
 
 UNTOLD = ("salary", "grade", "nickname", "payroll_no", "owner_no", "BIGINT", "integer")
 """What is known about the table that is not granted."""
@@ -55,7 +54,7 @@ def test_no_text_raises_the_cap_of_a_grant(owner, sql, marked, proposal):
     assert thrifty.budget.spent == 0
 
 
-@pytest.mark.parametrize("sql", read_texts(__file__, "a table that is not granted is one that does not exist"))
+@cases(__file__, "sql")
 def test_a_table_that_is_not_granted_is_one_that_does_not_exist(analyst, sql):
     """Its name is marked, and the error is the one of a name that nobody declared."""
     error = raised(BadName, lambda: analyst.sql(sql))

@@ -15,7 +15,6 @@ from dpsql.session.noisy import Noisy
 from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
-from tests.kits.rows import read_texts
 
 ABOVE = "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"
 SUMMED = "WITH w AS PRIVATE (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT COUNT(*), SUM(n) FROM w"
@@ -91,7 +90,7 @@ def test_a_question_that_is_asked_twice_is_paid_for_once():
 # --------------------------------------------------------------------------------------- all of it, or nothing
 
 
-@pytest.mark.parametrize("outer", read_texts(__file__, "a refused question costs nothing whatever stands before it"))
+@cases(__file__, "outer")
 def test_a_refused_question_costs_nothing_whatever_stands_before_it(ana, outer):
     with pytest.raises(DpsqlError):
         ana.sql(f"WITH w AS PRIVATE (SELECT ward AS k, COUNT(*) AS n FROM visits GROUP BY ward) {outer}")
@@ -298,10 +297,7 @@ def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself(ana):
         ana.sql(f"{ABOVE} WITHIN 100")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "private questions are found wherever they stand"),
-)
+@cases(__file__, "sql")
 def test_private_questions_are_found_wherever_they_stand(ana, sql):
     query = ana.query(sql, epsilon=Fraction(1, 10))
     assert len(query.inquiry.inner) == 1

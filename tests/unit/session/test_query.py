@@ -11,6 +11,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadKey, BudgetExhausted, DpsqlError, NotPermitted, NotUnderstood, OverLimit
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -55,18 +56,7 @@ def test_an_error_at_run_time_points_into_the_text(analyst, owner):
     assert error.sql == kept.sql
 
 
-@pytest.mark.parametrize(
-    ("sql", "options", "spent", "proposed"),
-    [
-        ("SELECT MAX(age) FROM people COST 5", {}, 0, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.5"),
-        ("SELECT MAX(age) FROM people COST 5", {}, 1.7, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.3"),
-        ("SELECT MAX(age) FROM people", {"max_cost": 0.1}, 0, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.1"),
-        ("SELECT MAX(age) FROM people", {}, 2, None),
-        ("SELECT COUNT(*) FROM people", {"max_cost": 0.1}, 0, "COUNT(*) FROM people COST 0.1"),
-        ("SELECT COUNT(*) FROM people", {"max_cost": 0.4, "noise": "gaussian"}, 1.7, None),
-        ("SELECT COUNT(*) FROM people", {"max_cost": 0.1, "epsilon": 0.5}, 0, None),
-    ],
-)
+@cases(__file__, "sql", "options=", "spent=", "proposed=")
 def test_what_is_proposed_can_be_asked_with_what_is_left(owner, sql, options, spent, proposed):
     ana = owner.grant("eve", budget=2)
     if spent:

@@ -29,6 +29,7 @@ from dpsql.sql.finish import SEEN_AT_ONCE
 from dpsql.sql.intervals import Interval
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted
 from dpsql.testing.fixed import fixed_noise
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.released import call, finish, released_table, told, whole, window
 
@@ -229,10 +230,7 @@ JUMPS = {
     "square": (call("mul", call("sub", N, whole(300)), call("sub", N, whole(300))), lambda n: (n - 300) ** 2),
     "power": (call("power", call("sub", N, whole(300)), whole(2)), lambda n: (n - 300) ** 2),
     "truth as a number": (call("to_integer", call("eq", N, whole(300))), lambda n: int(n == 300)),
-    "replaced": (
-        call("coalesce", call("nullif", N, whole(300)), whole(1000)),
-        lambda n: 1000 if n == 300 else n,
-    ),
+    "replaced": (call("coalesce", call("nullif", N, whole(300)), whole(1000)), lambda n: 1000 if n == 300 else n),
     "quotient": (
         call("div", whole(1000), call("nullif", call("sub", N, whole(300)), whole(0))),
         lambda n: None if n == 300 else 1000 / (n - 300),
@@ -396,25 +394,7 @@ def _ranks(truth, function, *, halves, descending):
 
 
 class TestWhoHasThem:
-    @pytest.mark.parametrize(
-        ("rest", "wide"),
-        [
-            ({}, False),
-            ({"limit": 10}, False),
-            ({"order_by": (Sorted(by=KEY),), "limit": 10}, False),
-            ({"order_by": (Sorted(by=S),), "limit": 10}, False),
-            ({"order_by": (Sorted(by=KEY), Sorted(by=N)), "limit": 10}, True),
-            ({"order_by": (Sorted(by=call("neg", N)),), "limit": 10}, True),
-            ({"order_by": LARGEST, "offset": 3}, True),
-            ({"order_by": LARGEST, "limit": GROUPS}, True),  # a long answer: its first rows are seen
-            ({"order_by": LARGEST}, True),
-            ({"having": call("gt", KEY, whole(3))}, False),
-            ({"having": call("or", call("gt", N, whole(300)), call("eq", KEY, whole(3)))}, True),
-            ({"qualify": call("le", window("rank", order=LARGEST), whole(5))}, True),
-            ({"qualify": call("le", window("row_number", order=(Sorted(by=KEY),)), whole(5))}, False),
-            ({"distinct": True}, True),  # the second key is not shown
-        ],
-    )
+    @cases(__file__, "rest=", "wide=")
     def test_what_decides_is_read_from_the_query(self, rest, wide):
         (cells,) = answered(N, **rest)
         assert {cell.groups for cell in cells} == {GROUPS if wide else 1}

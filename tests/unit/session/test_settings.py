@@ -1,15 +1,21 @@
-"""SET holds for the session it was said in, goes before the policy and behind the text, and raises no limit."""
+"""SET holds for the session it was said in, goes before the policy and behind the text, and raises no limit. Which
+statements of a text speak to the session, and what is asked for beside a question."""
 
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
 
+import pandas as pd
 import pytest
 
 import dpsql
 import dpsql.dbapi
-from dpsql.catalog.model import Mode, Noise
-from dpsql.errors import BadParameter, NotPermitted, NotUnderstood, OverLimit
+from dpsql.accounting.account import Account
+from dpsql.catalog.model import Defaults, Mode, Noise
+from dpsql.errors import BadParameter, DpsqlError, NotPermitted, NotUnderstood, OverLimit
+from dpsql.session.script import script
+from dpsql.session.terms import Ask, asked, stated, terms_of, wishes_of
 from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
@@ -47,16 +53,7 @@ def test_who_goes_before_whom(analyst):
 HINTED = COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */")
 
 
-@pytest.mark.parametrize(
-    ("setting", "sql", "where", "wanted"),
-    [
-        ("SET dp.confidence = 0.8", COUNT, "sealed.plan.terms.confidence", Fraction(4, 5)),
-        ("SET dp.noise = 'gaussian'", COUNT, "sealed.plan.terms.noise", Noise.GAUSSIAN),
-        ("SET dp.confidence = 0.8", f"{COUNT} CONFIDENCE 0.9", "wanted.confidence", Fraction(9, 10)),
-        ("SET dp.noise = 'gaussian'", HINTED, "sealed.plan.terms.noise", Noise.LAPLACE),
-        ("SET dp.mode = 'choose'", "SELECT age // 50, COUNT(*) FROM people GROUP BY 1", "wanted.mode", Mode.CHOOSE),
-    ],
-)
+@cases(__file__, "setting", "sql=", "where", "wanted=")
 def test_every_setting_reaches_the_plan(analyst, setting, sql, where, wanted):
     seen = attrgetter(where)
     assert seen(analyst.query(sql)) != wanted or "CONFIDENCE" in sql or "/*+" in sql
@@ -149,3 +146,87 @@ def test_threads_see_one_state_of_the_session(analyst):
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         assert set(pool.map(ask, range(40))) <= {Fraction(1, 2), Fraction(1, 4)}
+
+
+QUESTION, SETTING, SHOWN = (False, True), (True, False), (True, True)
+
+
+# The statements of a text, which of them speak to the session, and which have something to show.
+
+
+def test_the_query_of_a_statement_stays_where_it_is():
+    text = "SELECT 1; EXPLAIN /* b */ PRIVACY (FORMAT -- c\nJSON) -- d\n SELECT 2; EXPLAIN PRIVACY DIFF a; b; SIMULATE"
+    statements = script(text)
+    assert [each.purpose for each in statements] == ["answer", "explain_json", "", "simulate"]
+    query = "/* b */                 -- c\n      -- d\n SELECT 2"
+    assert (statements[1].query.sql, statements[1].query.offset) == (query, text.index("/* b"))
+    for text in ("DRY RUN 'never ends", "EXPLAIN SELECT 1"):
+        assert (script(text)[0].purpose, script(text)[0].query.sql) == ("answer", text)
+
+
+@cases(__file__, "text=", "wanted=")
+def test_the_statements_of_a_text(text, wanted):
+    assert [(each.sql, each.is_setting, each.has_result) for each in script(text)] == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT 1; /*+ dp(epsilon=0.01) */", "/*+ dp(epsilon=0.01) */; SELECT 1", "SELECT 1; --+ dp(noise='laplace')"],
+)
+def test_a_hint_that_a_semicolon_cut_off_is_not_passed_over(text):
+    """The question would be asked at another price."""
+    assert sorted(each.sql[:3] for each in script(text)) in (["/*+", "SEL"], ["--+", "SEL"])
+    assert [each.sql for each in script("SELECT 1; --+----+ /*+ */")] == ["SELECT 1"]
+
+
+# What is asked for beside the question.
+
+
+PURE = Account.opened(epsilon=Fraction(5), delta=Fraction(0), delta_prime=Fraction(0))
+
+
+@pytest.mark.parametrize("tenth", [0.1, Decimal("0.1"), Fraction(1, 10)])
+def test_a_number_is_what_was_written(tenth):
+    assert stated(tenth) == Fraction(1, 10)
+
+
+@cases(__file__, "wrong=")
+def test_what_has_no_meaning_is_refused(wrong):
+    raised(BadParameter, lambda: asked(**wrong))
+
+
+def test_the_query_goes_before_the_policy_and_a_price_has_no_default():
+    defaults = Defaults(cost_per_query=Fraction(1), confidence=Fraction(9, 10), mode=Mode.CHOOSE, noise=Noise.LAPLACE)
+    ask = asked(epsilon=2, confidence=0.99, mode="scale", noise="gaussian")
+    own = terms_of(ask, defaults, (PURE,))
+    assert (own.cost, own.confidence, own.noise) == (2, Fraction(99, 100), Noise.GAUSSIAN)
+    assert wishes_of(ask, defaults, own).mode is Mode.SCALE
+    policy = terms_of(Ask(), defaults, (PURE,))
+    assert (policy.cost, policy.confidence, policy.noise) == (1, Fraction(9, 10), Noise.LAPLACE)
+    assert wishes_of(Ask(), defaults, policy).mode is Mode.CHOOSE
+    raised(BadParameter, lambda: terms_of(Ask(), Defaults(), (PURE,)), match="nobody said")
+
+
+NEAREST = 1 - Fraction(1, 10**30)
+AVERAGE = "SELECT AVG(f) AS a FROM p"
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_a_confidence_without_a_margin_is_refused_at_every_door_before_it_is_paid_for(kind):
+    people = pd.DataFrame({"id": range(100), "f": [0.5] * 100})
+    words = {"person": "id", "unique": True, "bounds": {"f": (0, 1)}}
+    owner = owner_of(people, "p", **words, epsilon=10, delta=1e-5, cost_per_query=0.1, noise=kind)
+    analyst = owner.grant("ana", budget=5)
+    nearer, written = 1 - Fraction(1, 10**31), f"9.{'9' * 30}e-1"
+    doors = (
+        lambda: analyst.sql(AVERAGE, confidence=nearer),
+        lambda: analyst.query(AVERAGE, confidence=nearer),
+        lambda: analyst.sql(f"{AVERAGE} CONFIDENCE {written}"),
+        lambda: analyst.sql(f"SET dp.confidence = {written}"),
+        lambda: owner.defaults(confidence=nearer),
+    )
+    each_raises(DpsqlError, lambda door: door(), doors, match="1e-30")
+    assert analyst.budget.spent == 0
+    for allowed in (NEAREST, 1 - NEAREST):  # what is let in is answered
+        assert analyst.sql(AVERAGE, confidence=allowed).confidence == allowed
+    owner.close()

@@ -10,9 +10,9 @@ import dpsql
 from dpsql.errors import BadName, NotPermitted
 from dpsql.ledger.facts import Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy
+from tests.kits.cases import cases
 from tests.kits.owners import AGED, owner_of, people
 from tests.kits.refusals import raised
-from tests.kits.rows import read_texts
 from tests.kits.untouchable import untouched
 
 COUNT = "SELECT COUNT(*) FROM people"
@@ -114,10 +114,7 @@ def test_they_are_asked_like_public_tables(analyst):
     assert "exact and free" in analyst.explain("SELECT * FROM dp.budget").text()
 
 
-@pytest.mark.parametrize(
-    "sql",
-    read_texts(__file__, "nothing else is a view"),
-)
+@cases(__file__, "sql")
 def test_nothing_else_is_a_view(analyst, sql):
     raised(dpsql.DpsqlError, lambda: analyst.sql(sql))
 

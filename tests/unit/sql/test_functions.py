@@ -87,23 +87,7 @@ def test_literals_are_written_with_their_type(constant: str, expected: str) -> N
     assert print_constant(written(constant)) == expected
 
 
-@pytest.mark.parametrize(
-    "constant",
-    [
-        text("\ud800"),
-        text("\0\udfff"),
-        whole(2**63),
-        Constant(True, I),
-        Constant(1, B),
-        Constant("1", I),
-        Constant("1", D),
-        Constant(True, D),
-        Constant(1, T),
-        Constant(Fraction(2) ** 1024, D),
-        Constant(datetime(2020, 1, 1), DAY),
-        Constant(date(2020, 1, 1), TS),
-    ],
-)
+@cases(__file__, "constant=")
 def test_what_is_no_literal_of_its_type_is_refused(constant: Constant) -> None:
     assert raised(DpsqlError, lambda: print_constant(constant)).code == "DP405"
 

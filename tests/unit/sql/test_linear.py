@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.catalog.types import SqlType
 from dpsql.sql.finish import LinearForm, linear_form
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Windowed
+from dpsql.sql.scalars import Apply, ColumnRef, Constant
+from tests.kits.cases import cases
 
 SLOTS = {1, 2, 3}
 N, M, S = (ColumnRef(number, SqlType.DOUBLE) for number in (1, 2, 3))
@@ -82,25 +82,6 @@ def test_a_product_with_something_that_cancels_is_linear():
     assert linear_form(call("mul", nothing, M), SLOTS) == LinearForm(constant=Fraction(0), weights={})
 
 
-@pytest.mark.parametrize(
-    "scalar",
-    [
-        KEY,
-        call("add", N, KEY),
-        call("mul", N, M),
-        call("div", number(1), N),
-        call("div", N, M),
-        call("div", N, number(0)),
-        call("div", N, call("sub", number(2), number(2))),
-        call("to_integer", N),
-        call("round", N),
-        call("greatest", N, number(0)),
-        call("add", N, Constant(None, SqlType.DOUBLE)),
-        call("mul", N, Constant(True, SqlType.BOOLEAN)),
-        Constant("5", SqlType.TEXT),
-        Windowed(function="sum", arguments=(N,), partition_by=(), order_by=(), frame="", type=SqlType.DOUBLE),
-    ],
-    ids=str,
-)
+@cases(__file__, "scalar=")
 def test_anything_else_has_no_form(scalar):
     assert linear_form(scalar, SLOTS) is None

@@ -12,17 +12,7 @@ import pytest
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parse import parse
-from dpsql.sql.syntax import (
-    Call,
-    Derived,
-    Expression,
-    Identifier,
-    Literal,
-    Name,
-    Purpose,
-    Select,
-    Star,
-)
+from dpsql.sql.syntax import Call, Derived, Expression, Identifier, Literal, Name, Purpose, Select, Star
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows

@@ -1,4 +1,5 @@
-"""Windows inside one person: what is known about their columns, and that no order of rows changes a value."""
+"""Windows inside one person: what is known about their columns, and that no order of rows changes a value. Windows that
+are not are refused, with words for both ways that have a rule."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -8,7 +9,7 @@ import duckdb
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import NotSupported, Unbounded
+from dpsql.errors import NotSupported, TwoPeople, Unbounded
 from dpsql.sql.emit import engine_text
 from dpsql.sql.intervals import Interval
 from dpsql.sql.person_windows import framed, settled
@@ -240,3 +241,14 @@ def test_distances_between_days_and_small_whole_numbers_are_exact(order):
 @pytest.mark.parametrize("order", ["points", "price", "moment", "ward, day", "illness"])
 def test_other_distances_are_refused(order):
     raised(NotSupported, lambda: resolved(counted(order)), match="RANGE with a distance")
+
+
+def refused(inner: str) -> TwoPeople:
+    return raised(TwoPeople, lambda: resolved(f"SELECT COUNT(*) FROM ({inner}) t WHERE n = 1"))
+
+
+@cases(__file__, "inner")
+def test_a_rank_among_all_is_not_turned_into_one_inside_a_person(inner):
+    error = refused(inner)
+    assert "PARTITION BY person" in error.fix
+    assert error.try_sql is None

@@ -14,7 +14,6 @@ from dpsql.cli.shell.reader import is_whole
 from dpsql.errors import BadName, BadParameter, DpsqlError, NothingStored
 from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
-from tests.kits.rows import read_rows
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -45,7 +44,7 @@ def test_help_names_every_command_and_a_page_is_wrapped_once(scene):
     assert len(lines[fix + 1]) > 75
 
 
-@pytest.mark.parametrize(("word", "near"), read_rows(__file__, "an unknown command is answered with the nearest"))
+@cases(__file__, "word", "near")
 def test_an_unknown_command_is_answered_with_the_nearest(scene, word, near):
     error = raised(BadParameter, lambda: obey(scene.shell, word))
     assert f"did you mean {near}?" in error.fix

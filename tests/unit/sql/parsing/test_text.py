@@ -1,12 +1,15 @@
-"""Statements are split where a semicolon ends them, and nowhere else."""
+"""Statements are split where a semicolon ends them, and nowhere else. Reserved words are those of the DuckDB in use."""
 
+import duckdb
 import pytest
 
-from dpsql.errors import NotUnderstood
-from dpsql.sql.parse import compared, statements
+from dpsql.errors import DpsqlError, NotUnderstood
+from dpsql.sql.parse import compared, parse, statements
+from dpsql.sql.parsing.cursor import RESERVED
 from dpsql.sql.parsing.refusals import excerpt
 from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
 from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 
 @cases(__file__, "text=", "found=")
@@ -40,3 +43,16 @@ def test_a_comparison_has_two_questions() -> None:
 def test_nothing_is_shown_of_what_has_no_place() -> None:
     assert excerpt("SELECT a FROM t", None) == ""
     assert excerpt("SELECT a FROM t", (7, 8)) == "a"
+
+
+def test_reserved_words_are_those_of_duckdb() -> None:
+    found = duckdb.execute(
+        "SELECT upper(keyword_name) FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')"
+    ).fetchall()
+    assert {word for (word,) in found} == RESERVED
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED))
+def test_a_reserved_word_is_no_name_unless_quoted(word: str) -> None:
+    raised(DpsqlError, lambda: parse(f"SELECT a FROM {word}", dialect="duckdb"))
+    parse(f'SELECT "{word}" FROM "{word}" AS "{word}"', dialect="duckdb")
