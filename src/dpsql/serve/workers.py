@@ -425,8 +425,8 @@ class Workers:
             self._waiting.append(name)
             try:
                 while not give_up():
-                    if self._failure is not None and not self._idle and len(self._lost) == self._held.total():
-                        raise self._failure.with_traceback(None)
+                    if self._failure is not None and self._lost.count(name) >= self._living:
+                        raise self._failure.with_traceback(None)  # none would be theirs, if all of these were idle
                     full = self._full_for()
                     if full or not self._may_have(name):
                         self._freed.wait(min(full or tick, tick))
@@ -445,6 +445,10 @@ class Workers:
     def _may_have(self, name: str) -> bool:
         turn = self._turn_of(name)
         return self._held[name] < len(self._idle) and all(turn <= self._turn_of(other) for other in self._waiting)
+
+    @property
+    def _living(self) -> int:
+        return len(self._idle) + self._held.total() - len(self._lost)
 
     def _turn_of(self, name: str) -> tuple[int, float]:
         return self._held[name], self._given.get(name, 0.0)
@@ -469,6 +473,7 @@ class Workers:
         worker.channel.close()  # it ends when it finds that
         self._lost.append(name)
         self._missing.notify()
+        self._freed.notify_all()  # whoever has lost one goes later
 
     def _replace_all(self) -> None:
         """Start a worker for each that is lost, for as long as the server lives."""

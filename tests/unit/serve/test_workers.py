@@ -41,6 +41,9 @@ class Silent:
     def poll(self, seconds):
         return False
 
+    def close(self):
+        pass
+
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -95,14 +98,28 @@ def test_who_waits_for_a_short_request_is_woken_when_it_is_none_any_more(monkeyp
     assert time.monotonic() - begun < 30
 
 
-def test_one_worker_that_cannot_be_replaced_does_not_keep_those_that_are_there_from_answering(monkeypatch):
-    pool = pool_of(monkeypatch, 2, cores=1)
-    pool._lost, pool._failure = ["ana"], NoSource("no worker process can be started", why="", fix="")
-    pool._held["ana"] = 1
-    assert taken(pool, "bob") is not None
-    pool._idle.clear()
-    pool._lost.append("bob")
+def test_a_worker_that_cannot_be_replaced_keeps_from_answering_whoever_can_have_no_other(monkeypatch):
+    """They are told why, at once; those that are there answer everybody else."""
+    pool = pool_of(monkeypatch, 1, cores=1)
+    pool._lost, pool._held["ana"] = ["ana"], 1
+    assert taken(pool) is None  # it may be replaced yet
+    pool._failure = NoSource("no worker process can be started", why="", fix="")
+    raised(NoSource, lambda: taken(pool))
+    (worker,) = pool._idle
+    assert taken(pool, "bob") is worker
+    assert taken(pool, "eve") is None  # bob's will be free again
+    pool._returned(worker, "bob", keep=False)
     raised(NoSource, lambda: taken(pool, "eve"))
+
+
+def test_whoever_holds_the_fewest_goes_first_and_takes_no_more_than_is_left(monkeypatch, clock):
+    pool = pool_of(monkeypatch, 4, cores=9)
+    assert None not in {taken(pool), taken(pool)}
+    assert taken(pool) is None  # two are held, and two are free
+    pool._waiting.append("bob")
+    pool._given["bob"] = 1.0
+    pool._held["ana"] = 1
+    assert (pool._may_have("ana"), pool._may_have("bob")) == (False, True)
 
 
 ANSWERING = """
